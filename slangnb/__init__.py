@@ -1,0 +1,67 @@
+"""Write, run and see differentiable Slang code in JupyterLab.
+
+>>> import slangnb as sn
+>>> m = sn.session().compile("[Differentiable] float square(float x) { return x * x; }")
+>>> m.square(3.0)
+9.0
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from slangnb.errors import (
+        BackendError,
+        CallError,
+        CompileError,
+        GradientError,
+        GradientWarning,
+        SlangNbError,
+    )
+    from slangnb.notebook.extension import load_ipython_extension, unload_ipython_extension
+    from slangnb.runtime.session import Session, session
+    from slangnb.runtime.tensors import tensor
+    from slangnb.views import show
+
+# Imported on first use: `import slangnb` must not load SlangPy before a driver is in place.
+_HOMES = {
+    "BackendError": "slangnb.errors",
+    "CallError": "slangnb.errors",
+    "CompileError": "slangnb.errors",
+    "GradientError": "slangnb.errors",
+    "GradientWarning": "slangnb.errors",
+    "SlangNbError": "slangnb.errors",
+    "Session": "slangnb.runtime.session",
+    "session": "slangnb.runtime.session",
+    "tensor": "slangnb.runtime.tensors",
+    "show": "slangnb.views",
+    "load_ipython_extension": "slangnb.notebook.extension",
+    "unload_ipython_extension": "slangnb.notebook.extension",
+}
+
+__all__ = [
+    "BackendError",
+    "CallError",
+    "CompileError",
+    "GradientError",
+    "GradientWarning",
+    "Session",
+    "SlangNbError",
+    "load_ipython_extension",
+    "session",
+    "show",
+    "tensor",
+    "unload_ipython_extension",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'slangnb' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

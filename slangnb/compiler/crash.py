@@ -1,0 +1,200 @@
+"""Names the construct that most likely crashed or hung the compiler when it derived a function."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from slangnb.compiler.declarations import Declaration, declarations
+from slangnb.compiler.lint import SHAPE, logical
+from slangnb.compiler.loops import functions, inside, loops, rounds
+from slangnb.compiler.scan import Positions
+from slangnb.compiler.source import Source
+from slangnb.compiler.tokens import Tokens
+
+_MANY_ROUNDS = 500
+_LARGE_ARRAY = 1024
+_DERIVE = ("bwd_diff", "fwd_diff", "__bwd_diff", "__fwd_diff")
+
+
+class _Suspect:
+    """One function of the source and what its body is made of."""
+
+    def __init__(self, source: Source, tokens: Tokens, where: Positions, function: Declaration) -> None:
+        self.tokens = tokens
+        self.function = function
+        self.body = inside(tokens, function)
+        self._where = where
+        self._shift = source.first_line - 1
+
+    def line(self, index: int) -> int:
+        """Give the person's line of token `index`."""
+        return self.at(self.tokens.items[index].start)
+
+    def at(self, offset: int) -> int:
+        """Give the person's line of an offset."""
+        return self._where.at(offset)[0] + self._shift
+
+    def calls(self, *names: str) -> Iterator[int]:
+        """Yield the indices of tokens that call one of `names`."""
+        for k in self.body:
+            if self.tokens.text(k) in names and self.tokens.text(k + 1) == "(":
+                yield k
+
+
+def crash_hint(source: Source, function_name: str) -> str:
+    """Say what in a function, or in what it calls, is known to crash or hang the compiler's backward pass.
+
+    Parameters
+    ----------
+    source : Source
+        Where the function is.
+    function_name : str
+        Its name; of a method, the part after the dot is enough.
+
+    Returns
+    -------
+    str
+        One or two sentences with the line and the way out, or "" when nothing known is found.
+
+    Examples
+    --------
+    >>> text = "[Differentiable] float f(float x, no_diff int n) {\\n  int i = 0;\\n"
+    >>> text += "  [MaxIters(9)] while (i < n && x < 9) { i++; }\\n  return x;\\n}"
+    >>> crash_hint(Source(text, "In[3]", 2), "f")
+    'The loop condition at line 4 uses `&&`: write `(i < n) & (x < 9)`.'
+    """
+    tokens, where = Tokens(source.text), Positions(source.text)
+    every = [f for f in functions(declarations(source.text)) if f.body != (0, 0)]
+    suspects = [_Suspect(source, tokens, where, f) for f in _reached(tokens, every, function_name)]
+    hints: list[str] = []
+    rules: tuple[Callable[[_Suspect], Iterator[str]], ...] = (
+        _joint_condition,
+        _shape_condition,
+        _load_in_branch,
+        _derives_again,
+        _prints,
+        _too_long,
+    )
+    for rule in rules:
+        hints += (hint for suspect in suspects for hint in rule(suspect))
+    hints += _nested_forward(suspects)
+    return " ".join(dict.fromkeys(hints[:2]))
+
+
+def _reached(tokens: Tokens, every: list[Declaration], name: str) -> list[Declaration]:
+    """Give the functions of that name and those of the source that they call, nearest first."""
+    by_name: dict[str, list[Declaration]] = {}
+    for function in every:
+        by_name.setdefault(re.split(r"::|\.", function.name)[-1], []).append(function)
+    queue = list(by_name.get(re.split(r"::|\.", name)[-1], []))
+    for function in queue:
+        for k in inside(tokens, function):
+            # `fwd_diff(g)` reaches g without a bracket behind it.
+            for called in by_name.get(tokens.text(k), []):
+                if called not in queue:
+                    queue.append(called)
+    return queue
+
+
+def _joint_condition(suspect: _Suspect) -> Iterator[str]:
+    for loop in loops(suspect.tokens, suspect.body):
+        if joint := logical(suspect.tokens, *loop.condition):
+            offset, better = joint
+            mark = suspect.tokens.plain[offset : offset + 2]
+            yield f"The loop condition at line {suspect.at(offset)} uses `{mark}`: write `{better}`."
+
+
+def _shape_condition(suspect: _Suspect) -> Iterator[str]:
+    for loop in loops(suspect.tokens, suspect.body):
+        if shape := SHAPE.search(suspect.tokens.words(*loop.condition)):
+            yield (
+                f"The loop condition at line {suspect.line(loop.condition[0])} reads `{shape.group()}`: "
+                f"write `int n = {shape.group()};` above the loop and compare with `n`."
+            )
+
+
+def _load_in_branch(suspect: _Suspect) -> Iterator[str]:
+    loaded = {p.name: p.type for p in suspect.function.parameters if re.match(r"I\w*Tensor<", p.type)}
+    tokens = suspect.tokens
+    for k in suspect.body if loaded else ():
+        if tokens.text(k) != "if" or tokens.text(k + 1) != "(":
+            continue
+        start = tokens.skip(k + 1, suspect.body.stop)
+        for i in range(start, _statement_end(tokens, start, suspect.body.stop)):
+            name = tokens.text(i)
+            if name in loaded and tokens.text(i + 1) in ("[", "."):
+                concrete = loaded[name].split("<")[0][1:]
+                yield (
+                    f"`{name}` is an {loaded[name].split('<')[0]} and is read inside the `if` at line "
+                    f"{suspect.line(k)}: declare it as {concrete}, or read it before the `if`."
+                )
+                return
+
+
+def _statement_end(tokens: Tokens, index: int, stop: int) -> int:
+    """Give the index after the statement at `index`, and after its ``else`` part."""
+    if tokens.text(index) == "{":
+        end = tokens.skip(index, stop)
+    else:
+        end = tokens.find(";", index, stop)
+        end = stop if end < 0 else end + 1
+    return _statement_end_of_else(tokens, end, stop) if tokens.text(end) == "else" else end
+
+
+def _statement_end_of_else(tokens: Tokens, index: int, stop: int) -> int:
+    index += 1
+    if tokens.text(index) == "{":
+        return tokens.skip(index, stop)
+    # `else if` has an `if` of its own, which is looked at by itself.
+    end = tokens.find("{" if tokens.text(index) == "if" else ";", index, stop)
+    return stop if end < 0 else end + 1
+
+
+def _derives_again(suspect: _Suspect) -> Iterator[str]:
+    for k in suspect.calls("bwd_diff", "__bwd_diff"):
+        yield (
+            f"`{suspect.function.name}` calls `bwd_diff` at line {suspect.line(k)}, and that cannot be derived "
+            "once more: for second derivatives use `sn.hvp`, or `fwd_diff` in a differentiable function."
+        )
+        return
+
+
+def _nested_forward(suspects: list[_Suspect]) -> Iterator[str]:
+    uses = [(s, k) for s in suspects for k in s.calls("fwd_diff", "__fwd_diff")]
+    if len({s.function.name for s, _ in uses}) > 1:
+        (outer, a), (inner, b) = (
+            uses[0],
+            next(u for u in uses if u[0].function.name != uses[0][0].function.name),
+        )
+        yield (
+            f"`fwd_diff` at line {outer.line(a)} goes over `{inner.function.name}`, which uses `fwd_diff` too "
+            f"(line {inner.line(b)}): derive at most twice in all."
+        )
+
+
+def _prints(suspect: _Suspect) -> Iterator[str]:
+    for k in suspect.calls("print"):
+        yield (
+            f"`{suspect.function.name}` calls `print` at line {suspect.line(k)}: move the call into a function "
+            "of its own that is not differentiable, and call it with `no_diff`."
+        )
+        return
+
+
+def _too_long(suspect: _Suspect) -> Iterator[str]:
+    tokens = suspect.tokens
+    for loop in loops(tokens, suspect.body):
+        count = rounds(tokens, loop)
+        unrolled = any(tokens.words(a, b).startswith("ForceUnroll") for a, b in loop.attributes)
+        if unrolled and count and count >= _MANY_ROUNDS:
+            yield (
+                f"[ForceUnroll] at line {suspect.at(loop.offset)} unrolls {count} rounds: "
+                f"write `[MaxIters({count})]` instead."
+            )
+    for k in suspect.body:
+        if tokens.text(k) == "[" and tokens.text(k + 2) == "]" and tokens.text(k + 3) in (";", ",", "="):
+            size = tokens.text(k + 1)
+            if size.isdigit() and int(size[:9]) >= _LARGE_ARRAY and tokens.items[k - 1].is_name:
+                yield f"The array of {size} elements at line {suspect.line(k)} is kept by every thread: shrink it."
+                return

@@ -1,0 +1,114 @@
+"""Which module imports which: names of cells and files, order of building, dependents, cycles. Pure data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from slangnb.compiler.source import Source
+
+
+@dataclass
+class Unit:
+    """One source that is compiled as a module of its own.
+
+    Attributes
+    ----------
+    key : str
+        What stays the same when its text is edited: a cell's name, a file's path, or a key made up for a cell
+        without a name.
+    source : Source
+        The text as the person wrote it.
+    imports : dict of str to str
+        Name as written in the source -> key of the unit it means.
+    include, folder : paths
+        Where imported files are looked for.
+    module : str
+        Current hashed module name.
+    text : str
+        The whole text that Slang compiled under that name.
+    """
+
+    key: str
+    source: Source
+    imports: dict[str, str] = field(default_factory=dict)
+    include: tuple[Path, ...] = ()
+    folder: Path | None = None
+    module: str = ""
+    text: str = ""
+
+
+class Graph:
+    """All units of a session."""
+
+    def __init__(self) -> None:
+        self._units: dict[str, Unit] = {}
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._units
+
+    def __getitem__(self, key: str) -> Unit:
+        return self._units[key]
+
+    def __iter__(self) -> Iterator[Unit]:
+        return iter(list(self._units.values()))
+
+    def put(self, unit: Unit) -> None:
+        """Add a unit, or replace the one of the same key."""
+        self._units[unit.key] = unit
+
+    def remove(self, key: str) -> None:
+        """Forget a unit; does nothing when it is not there."""
+        self._units.pop(key, None)
+
+    def cycle(self, key: str, imports: dict[str, str]) -> list[str]:
+        """Give the keys of a cycle that would arise if `key` had these imports, or an empty list.
+
+        Examples
+        --------
+        >>> g = Graph()
+        >>> g.put(Unit("a", Source("", "a"), {"b": "b"}))
+        >>> g.cycle("b", {"a": "a"})
+        ['b', 'a', 'b']
+        """
+        stack = [(target, [key, target]) for target in imports.values()]
+        seen: set[str] = set()
+        while stack:
+            here, path = stack.pop()
+            if here == key:
+                return path
+            if here in seen or here not in self._units:
+                continue
+            seen.add(here)
+            stack += [(target, [*path, target]) for target in self._units[here].imports.values()]
+        return []
+
+    def chain(self, key: str) -> list[Unit]:
+        """Give the unit and all that it imports, each after what it needs itself."""
+        done: dict[str, Unit] = {}
+
+        def visit(k: str) -> None:
+            if k in done or k not in self._units:
+                return
+            for target in self._units[k].imports.values():
+                visit(target)
+            done[k] = self._units[k]
+
+        visit(key)
+        return list(done.values())
+
+    def dependents(self, key: str) -> list[Unit]:
+        """Give the units that import `key`, directly or not, in the order in which they must be rebuilt."""
+        wanted = {key}
+        grown = True
+        while grown:
+            more = {u.key for u in self if wanted & set(u.imports.values())} - wanted
+            wanted |= more
+            grown = bool(more)
+        order: dict[str, Unit] = {}
+        for k in wanted:
+            for unit in self.chain(k):
+                order.setdefault(unit.key, unit)
+        # `chain` puts needs first, and later chains only add what was not there.
+        return [u for u in order.values() if u.key in wanted and u.key != key]

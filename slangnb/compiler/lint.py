@@ -1,0 +1,199 @@
+"""Finds, without compiling, code that compiles and is silently wrong or crashes the compiler later."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from slangnb.compiler.declarations import Declaration, declarations
+from slangnb.compiler.finding import finding
+from slangnb.compiler.loops import differentiable, functions, inside, loops, most_rounds, rounds
+from slangnb.compiler.scan import Positions
+from slangnb.compiler.source import Source
+from slangnb.compiler.tokens import Tokens
+from slangnb.errors import Diagnostic
+
+SHAPE = re.compile(r"[\w.]+\.shape ?\[[^\]]*\]")
+PRINT = 'write `import sgl.device.print;` at the top and `print("x={}", x);` here'
+#: Names of fields that clash with names in the code that SlangPy generates for a struct.
+CLASHING_FIELDS = ("value", "context")
+_NUMBER = re.compile(r"-? ?[\d.]+[fFhHlL]?")
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    source: Source
+    tokens: Tokens
+    where: Positions
+    declared: list[Declaration]
+
+    def warn(self, offset: int, length: int, message: str, remedy: str) -> Diagnostic:
+        return finding(self.source, self.where, offset, length, message, remedy, "warning")
+
+
+def lint(source: Source) -> tuple[Diagnostic, ...]:
+    """Warn of what the compiler accepts and gets wrong.
+
+    Parameters
+    ----------
+    source : Source
+        A normalised source, compiled or not.
+
+    Returns
+    -------
+    tuple of Diagnostic
+        Warnings, each with a place and a remedy, in the order of their places.
+
+    Examples
+    --------
+    >>> print(lint(Source("void f(float x)\\n{\\n    printf(x);\\n}", "In[3]", 2))[0].render())
+    warning: printf prints nothing here.
+      --> In[3], line 4
+      4 |     printf(x);
+        |     ^^^^^^
+      remedy: write `import sgl.device.print;` at the top and `print("x={}", x);` here
+    """
+    text = _Text(source, Tokens(source.text), Positions(source.text), declarations(source.text))
+    rules: tuple[Callable[[_Text], Iterator[Diagnostic]], ...] = (
+        _printf,
+        _vector_index,
+        _loops,
+        _fmod,
+        _fields,
+    )
+    return tuple(sorted((d for rule in rules for d in rule(text)), key=lambda d: (d.line, d.column)))
+
+
+def _printf(text: _Text) -> Iterator[Diagnostic]:
+    own = any(f.name == "printf" for f in functions(text.declared))
+    for k, token in enumerate(text.tokens.items):
+        if token.text == "printf" and text.tokens.text(k + 1) == "(" and not own:
+            yield text.warn(token.start, len("printf"), "printf prints nothing here.", PRINT)
+
+
+def _vector_index(text: _Text) -> Iterator[Diagnostic]:
+    tokens = text.tokens
+    for function in functions(text.declared):
+        tensors = {p.name for p in function.parameters if "Tensor<" in p.type}
+        for k in inside(tokens, function):
+            if tokens.text(k) not in tensors or tokens.text(k + 1) != "[":
+                continue
+            vector, opening, close = tokens.text(k + 2), k + 3, tokens.partner[k + 1]
+            if not re.fullmatch(r"u?int[234]", vector) or tokens.text(opening) != "(":
+                continue
+            if tokens.partner[opening] != close - 1 or close >= len(tokens.items):
+                continue
+            name = tokens.text(k)
+            index = tokens.words(opening + 1, close - 1)
+            yield text.warn(
+                tokens.items[k + 2].start,
+                tokens.items[close - 1].end - tokens.items[k + 2].start,
+                f"a vector index counts from the last axis: its x is the last axis of `{name}`.",
+                f"write `{name}[{index}]` for row first",
+            )
+
+
+def _loops(text: _Text) -> Iterator[Diagnostic]:
+    tokens = text.tokens
+    for function in functions(text.declared):
+        for loop in loops(tokens, inside(tokens, function)):
+            most, real = most_rounds(tokens, loop), rounds(tokens, loop)
+            if most and real is not None and most[0] < real:
+                start = tokens.items[most[1]].start
+                yield text.warn(
+                    start,
+                    len(f"MaxIters({most[0]})"),
+                    f"the loop makes {real} rounds, more than MaxIters says: its gradient will be wrong.",
+                    f"write `[MaxIters({real})]`",
+                )
+            if not differentiable(function):
+                continue
+            joint = logical(tokens, *loop.condition)
+            if joint:
+                offset, better = joint
+                yield text.warn(
+                    offset,
+                    2,
+                    f"`{text.source.text[offset : offset + 2]}` in the condition of a differentiable loop "
+                    "crashes the compiler when it derives the loop.",
+                    f"write `{better}`",
+                )
+            condition = tokens.words(*loop.condition)
+            if shape := SHAPE.search(condition):
+                start = tokens.items[loop.condition[0]].start
+                within = SHAPE.search(text.source.text, start)
+                yield text.warn(
+                    within.start() if within else start,
+                    len(within.group()) if within else 1,
+                    "a differentiable loop whose condition reads a shape hangs the compiler when it derives "
+                    "the loop.",
+                    f"write `int n = {shape.group()};` above the loop and compare with `n`",
+                )
+
+
+def logical(tokens: Tokens, start: int, stop: int) -> tuple[int, str] | None:
+    """Find ``&&`` or ``||`` in a condition: its offset, and the condition with ``&`` or ``|`` instead.
+
+    Examples
+    --------
+    >>> tokens = Tokens("i < n && s < 2")
+    >>> logical(tokens, 0, len(tokens.items))
+    (6, '(i < n) & (s < 2)')
+    """
+    parts: list[str] = []
+    first = start
+    found = -1
+    for k in range(start, stop - 1):
+        token, after = tokens.items[k], tokens.items[k + 1]
+        if token.text in "&|" and after.text == token.text and token.end == after.start and k >= first:
+            found = token.start if found < 0 else found
+            parts += [tokens.words(first, k), token.text]
+            first = k + 2
+    if found < 0:
+        return None
+    parts.append(tokens.words(first, stop))
+    flat = all(p.count("(") == p.count(")") for p in parts)
+    if not flat:  # the parts are nested; only the mark is sure
+        return found, tokens.words(start, stop).replace("&&", "&").replace("||", "|")
+    return found, " ".join(
+        p if p in ("&", "|") or re.fullmatch(r"[\w.]+|\(.*\)", p) else f"({p})" for p in parts
+    )
+
+
+def _fmod(text: _Text) -> Iterator[Diagnostic]:
+    tokens = text.tokens
+    for function in filter(differentiable, functions(text.declared)):
+        for k in inside(tokens, function):
+            if tokens.text(k) != "fmod" or tokens.text(k + 1) != "(":
+                continue
+            parts = tokens.split(k + 2, min(tokens.partner[k + 1], len(tokens.items)))
+            if len(parts) != 2 or _NUMBER.fullmatch(tokens.words(*parts[1])):
+                continue
+            a, b = (_operand(tokens.words(*p)) for p in parts)
+            yield text.warn(
+                tokens.items[k].start,
+                len("fmod"),
+                "the gradient of fmod to its second argument is always 0.",
+                f"write `{a} - {b} * trunc({a} / {b})` if that gradient matters",
+            )
+
+
+def _operand(expression: str) -> str:
+    return expression if re.fullmatch(r"[\w.]+(?:\(.*\))?", expression) else f"({expression})"
+
+
+def _fields(text: _Text) -> Iterator[Diagnostic]:
+    used = {p.type for f in text.declared if f.kind == "function" for p in f.parameters}
+    for struct in text.declared:
+        for field in struct.children:
+            if struct.kind != "struct" or struct.name not in used:
+                continue
+            if field.kind == "field" and field.name in CLASHING_FIELDS:
+                match = re.compile(rf"\b{field.name}\b").search(text.source.text, field.span[0])
+                yield text.warn(
+                    match.start() if match else field.span[0],
+                    len(field.name),
+                    f"a field called `{field.name}` clashes with the code that SlangPy generates for a call.",
+                    "give the field another name",
+                )

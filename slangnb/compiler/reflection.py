@@ -1,0 +1,245 @@
+"""What a compiled module offers, as plain data: functions, parameters, types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from slangnb.compiler.declarations import Declaration, declarations
+
+if TYPE_CHECKING:
+    from slangnb.compiler.loading import Loaded
+
+
+@dataclass(frozen=True, slots=True)
+class TypeInfo:
+    """A Slang type.
+
+    Attributes
+    ----------
+    name : str
+        As Slang writes it, such as ``"float"`` or ``"vector<float,3>"``.
+    kind : str
+        ``"scalar"``, ``"vector"``, ``"matrix"``, ``"array"``, ``"struct"``, ``"tensor"`` or ``"other"``.
+    scalar : str
+        Innermost scalar type, such as ``"float"``; empty for structs and others.
+    shape : tuple of int
+        Sizes of vector, matrix and array types, outermost first; ``()`` else.
+    differentiable : bool
+        Whether values of it carry a derivative.
+    fields : mapping of str to TypeInfo
+        Of a struct.
+    access : {"", "read", "write", "read_write"}
+        Of a tensor parameter.
+    carries_gradient : bool
+        Of a tensor parameter: True for ``DiffTensor``, ``IDiffTensor`` and their kin.
+    """
+
+    name: str
+    kind: str
+    scalar: str = ""
+    shape: tuple[int, ...] = ()
+    differentiable: bool = False
+    fields: Mapping[str, TypeInfo] = field(default_factory=dict)
+    access: str = ""
+    carries_gradient: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a function; `io` is ``"in"``, ``"out"`` or ``"inout"``."""
+
+    name: str
+    type: TypeInfo
+    io: str = "in"
+    no_diff: bool = False
+    optional: bool = False
+
+    def __str__(self) -> str:
+        words = (
+            ["no_diff"] * self.no_diff
+            + [self.io] * (self.io != "in")
+            + [plain_name(self.type.name), self.name]
+        )
+        return " ".join(words)
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """One overload of a function."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    returns: TypeInfo
+    differentiable: bool
+
+    def __str__(self) -> str:
+        return f"{plain_name(self.returns.name)} {self.name}({', '.join(map(str, self.parameters))})"
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionInfo:
+    """A function that a module declares, with what its source says about it.
+
+    Attributes
+    ----------
+    name : str
+    overloads : tuple of Signature
+        Empty for a generic function: its signature is only known at a call.
+    own : int
+        How many (non-generic) functions of this name the module declares.
+    doc, source, line
+        Comment above it, its text, and the line it starts at in the person's numbering.
+    attributes : tuple of str
+        Such as ``"Differentiable"``.
+    """
+
+    name: str
+    overloads: tuple[Signature, ...]
+    own: int
+    doc: str = ""
+    source: str = ""
+    line: int = 0
+    attributes: tuple[str, ...] = ()
+
+    @property
+    def differentiable(self) -> bool:
+        """True when any overload is, or when a generic one is declared so."""
+        return any(s.differentiable for s in self.overloads) or "Differentiable" in self.attributes
+
+    @property
+    def signature(self) -> Signature | None:
+        """The signature, when there is exactly one."""
+        return self.overloads[0] if len(self.overloads) == 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleInfo:
+    """All functions and structs of a module, in the order of their declaration."""
+
+    functions: Mapping[str, FunctionInfo]
+    structs: tuple[str, ...]
+
+
+def plain_name(name: str) -> str:
+    """Write vector and matrix types the short way.
+
+    Examples
+    --------
+    >>> plain_name("vector<float,3>"), plain_name("matrix<float,2,3>"), plain_name("IDiffTensor<float, 1>")
+    ('float3', 'float2x3', 'IDiffTensor<float, 1>')
+    """
+    for prefix, joint in (("vector<", ""), ("matrix<", "x")):
+        if name.startswith(prefix) and name.endswith(">"):
+            scalar, *sizes = name[len(prefix) : -1].split(",")
+            return scalar + joint.join(s.strip() for s in sizes)
+    return name
+
+
+def reflect(loaded: Loaded, text: str, first_line: int) -> ModuleInfo:
+    """Read functions and structs of a module from Slang, and their docs and lines from its source.
+
+    Parameters
+    ----------
+    loaded : Loaded
+        The compiled module.
+    text : str
+        The person's source, unchanged.
+    first_line : int
+        Number of its first line.
+    """
+    import slangpy as spy
+
+    written: dict[str, Declaration] = {}
+    for d in declarations(text):
+        written.setdefault(d.name, d)
+    kinds = spy.DeclReflection.Kind
+    own: dict[str, list[Any]] = {}
+    for declared in loaded.raw.module_decl.children_of_kind(kinds.func):
+        own.setdefault(declared.name, []).append(declared.as_function())
+    functions = {}
+    layout = loaded.module.layout
+    for name, found in own.items():
+        if name.startswith("$") or _is_entry_point(written.get(name)):
+            continue
+        said = _written_no_diff(written.get(name))
+        overloads = tuple(signature(layout.find_function(f), said) for f in found)
+        functions[name] = _info(name, overloads, len(found), written.get(name), text, first_line)
+    for name, d in written.items():  # generic functions have no name in Slang's reflection
+        if d.kind == "function" and name not in functions and not _is_entry_point(d):
+            if layout.find_function_by_name(name) is not None:
+                functions[name] = _info(name, (), 0, d, text, first_line)
+    structs = [d.name for d in loaded.raw.module_decl.children_of_kind(kinds.struct)]
+    order = list(written)
+    ranked = sorted(functions, key=lambda n: order.index(n) if n in written else len(order))
+    return ModuleInfo({n: functions[n] for n in ranked}, tuple(structs))
+
+
+def _is_entry_point(d: Declaration | None) -> bool:
+    return d is not None and any(a.startswith("shader(") for a in d.attributes)
+
+
+def _info(
+    name: str, overloads: tuple[Signature, ...], own: int, d: Declaration | None, text: str, first_line: int
+) -> FunctionInfo:
+    if d is None:
+        return FunctionInfo(name, overloads, own)
+    start, end = d.body
+    lines = text.splitlines()
+    last = text.count("\n", 0, end)
+    source = "\n".join(lines[d.line - 1 : last + 1]) if end > start else d.signature
+    return FunctionInfo(name, overloads, own, d.doc, source, d.line + first_line - 1, d.attributes)
+
+
+def _written_no_diff(d: Declaration | None) -> frozenset[str]:
+    return frozenset(p.name for p in d.parameters if "no_diff" in p.modifiers) if d is not None else frozenset()
+
+
+def signature(function: Any, no_diff: frozenset[str] = frozenset()) -> Signature:
+    """Turn SlangPy's reflection of one function into a `Signature`.
+
+    Slang marks a parameter whose type has no derivative (a tensor, a plain struct) ``no_diff`` by itself; for these
+    only what the person wrote counts, given as `no_diff`.
+    """
+    return Signature(
+        function.name,
+        tuple(_parameter(p, no_diff) for p in function.parameters),
+        type_info(function.return_type),
+        function.differentiable,
+    )
+
+
+def _parameter(p: Any, no_diff: frozenset[str]) -> Parameter:
+    t = type_info(p.type)
+    io = {"IOType.out": "out", "IOType.inout": "inout"}.get(str(p.io_type), "in")
+    return Parameter(p.name, t, io, p.name in no_diff or (p.no_diff and t.differentiable), p.has_default)
+
+
+def type_info(t: Any) -> TypeInfo:
+    """Turn SlangPy's reflection of a type into a `TypeInfo`."""
+    from slangpy import native_refl as refl
+
+    name = t.full_name
+    kinds = {
+        refl.ScalarType: "scalar",
+        refl.VectorType: "vector",
+        refl.MatrixType: "matrix",
+        refl.ArrayType: "array",
+    }
+    kind = kinds.get(type(t), "other")
+    if isinstance(t, refl.TensorType):
+        access = t.access.name
+        return TypeInfo(name, "tensor", _innermost(t.dtype), (), False, {}, access, t.diff_tensor)
+    if kind != "other" and name != "void":
+        return TypeInfo(name, kind, _innermost(t), t.shape.as_tuple(), t.differentiable)
+    if isinstance(t, refl.StructType):
+        fields = {n: type_info(f.type) for n, f in t.fields.items()}
+        return TypeInfo(name, "struct", "", (), t.differentiable, fields)
+    return TypeInfo(name, "other")
+
+
+def _innermost(t: Any) -> str:
+    while t.element_type is not None and t.element_type is not t and t.element_type.full_name != t.full_name:
+        t = t.element_type
+    return t.full_name

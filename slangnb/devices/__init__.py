@@ -1,0 +1,1 @@
+"""Finds, probes, opens and guards the devices that Slang code runs on."""

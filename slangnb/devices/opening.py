@@ -1,0 +1,44 @@
+"""Opens and closes devices: one per backend and process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slangnb.devices.backend import Backend, import_slangpy
+from slangnb.devices.caches import kernel_caches
+from slangnb.errors import BackendError
+
+if TYPE_CHECKING:
+    import slangpy
+
+
+def open_device(backend: Backend, enable_print: bool = True) -> slangpy.Device:
+    """Create the SlangPy device of a backend, with caches on disk.
+
+    Hot reload stays off: its hook touches the device after it is closed, and that ends the process
+    (SlangPy 0.43).
+
+    Raises
+    ------
+    BackendError
+        If SlangPy cannot create the device.
+    """
+    spy = import_slangpy()
+    caches = kernel_caches(spy.__version__, backend.key)
+    modules, kernels = caches if caches else (None, None)
+    try:
+        return spy.Device(
+            type=getattr(spy.DeviceType, backend.name),
+            adapter_luid=backend.luid or None,
+            enable_hot_reload=False,
+            enable_print=enable_print,
+            compiler_options={"include_paths": [spy.SHADER_PATH]},
+            module_cache_path=modules,
+            shader_cache_path=kernels,
+            label="slangnb",
+        )
+    except RuntimeError as error:
+        raise BackendError(
+            f"the {backend.key} device ({backend.adapter}) cannot be created: {str(error).splitlines()[0]}",
+            remedy="`slangnb doctor` probes each backend and says what is missing",
+        ) from error

@@ -1,0 +1,200 @@
+"""The errors that a person meets, and the diagnostics that they carry.
+
+Every error renders itself: a short message, the place in the person's own cell, and what to write instead.
+IPython calls ``_render_traceback_``, so that a notebook shows this text and not a Python traceback, while the
+cell still *fails* for nbclient, nbconvert and nbval.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+
+_PACKAGE = str(Path(__file__).parent) + os.sep
+_COLOURS = {"error": "31", "warning": "33", "note": "36", "remedy": "32", "bold": "1", "muted": "2"}
+
+
+def _paint(text: str, style: str, colour: bool) -> str:
+    return f"\x1b[{_COLOURS[style]}m{text}\x1b[0m" if colour and text else text
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One message of the Slang compiler, in the coordinates of the cell or file that a person wrote.
+
+    Attributes
+    ----------
+    severity : {"error", "warning", "note"}
+        How bad it is.
+    code : str
+        Slang's own code, such as ``"E30015"``; empty for slangnb's own findings.
+    message : str
+        What is wrong, in one sentence.
+    file : str
+        Where: ``"In[3]"``, a cell's name, or a file's name. Empty when unknown.
+    line, column : int
+        Position, counted from 1; 0 when unknown.
+    length : int
+        Number of characters that the caret line underlines.
+    source : str
+        The source line itself, or empty.
+    notes : tuple of Diagnostic
+        Further places that belong to this message.
+    remedy : str
+        What to write instead, or empty.
+
+    Examples
+    --------
+    >>> d = Diagnostic("error", "E30015", "undefined identifier 'yy'.", "In[3]", 3, 16, 2, "    return x + yy;")
+    >>> print(d.render())
+    error[E30015]: undefined identifier 'yy'.
+      --> In[3], line 3
+      3 |     return x + yy;
+        |                ^^
+    """
+
+    severity: str
+    code: str
+    message: str
+    file: str = ""
+    line: int = 0
+    column: int = 0
+    length: int = 1
+    source: str = ""
+    notes: tuple[Diagnostic, ...] = field(default=())
+    remedy: str = ""
+
+    def render(self, colour: bool = False) -> str:
+        """Give the message, the place, the source line with a caret, the notes and the remedy as text."""
+        code = f"[{self.code}]" if self.code else ""
+        lines = [f"{_paint(self.severity + code, self.severity, colour)}: {self.message}"]
+        if self.line:
+            lines.append(f"  --> {self.file}, line {self.line}" if self.file else f"  --> line {self.line}")
+        if self.source:
+            lines += _excerpt(self, colour)
+        for note in self.notes:
+            lines += ["  " + text for text in note.render(colour).splitlines()]
+        if self.remedy:
+            lines.append(f"  {_paint('remedy', 'remedy', colour)}: {self.remedy}")
+        return "\n".join(lines)
+
+
+def _excerpt(d: Diagnostic, colour: bool) -> list[str]:
+    """Source line and caret; tabs become four spaces in both, so that the caret stays under its character."""
+    number = str(d.line)
+    bar = _paint("|", "muted", colour)
+    lines = [f"  {number} {bar} {d.source.expandtabs(4)}"]
+    if d.column:
+        before = d.source[: d.column - 1].expandtabs(4)
+        marked = d.source[d.column - 1 : d.column - 1 + d.length].expandtabs(4)
+        caret = _paint("^" * max(1, len(marked)), d.severity, colour)
+        lines.append(f"  {' ' * len(number)} {bar} {' ' * len(before)}{caret}")
+    return lines
+
+
+class SlangNbError(Exception):
+    """Base of all errors that slangnb raises on purpose.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong; the first line stands alone.
+    remedy : str, optional
+        What to write or do instead.
+
+    Examples
+    --------
+    >>> print(SlangNbError("no such backend: 'cudda'", remedy="write 'cuda'"))
+    no such backend: 'cudda'
+    remedy: write 'cuda'
+    """
+
+    def __init__(self, message: str, *, remedy: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.message}\nremedy: {self.remedy}" if self.remedy else self.message
+
+    def render(self, colour: bool = True) -> str:
+        """Give the whole error as text: name, message, the person's own line, remedy."""
+        text = f"{_paint(type(self).__name__, 'error', colour)}: {self.message}"
+        place = _callers_line(self.__traceback__)
+        if place:
+            text += f"\n  --> {place}"
+        if self.remedy:
+            text += f"\n  {_paint('remedy', 'remedy', colour)}: {self.remedy}"
+        return text
+
+    def _render_traceback_(self) -> list[str]:
+        """Hook of IPython: the lines to show in place of a Python traceback."""
+        return self.render(colour=True).splitlines()
+
+
+class CompileError(SlangNbError):
+    """A Slang source does not compile.
+
+    Attributes
+    ----------
+    diagnostics : tuple of Diagnostic
+        Everything the compiler said, first error first.
+    """
+
+    def __init__(self, diagnostics: tuple[Diagnostic, ...] | list[Diagnostic], *, remedy: str = "") -> None:
+        self.diagnostics = tuple(diagnostics)
+        errors = [d for d in self.diagnostics if d.severity == "error"]
+        super().__init__("\n".join(d.render() for d in errors or self.diagnostics), remedy=remedy)
+
+    def render(self, colour: bool = True) -> str:
+        """Give all diagnostics with carets and remedies."""
+        errors = sum(d.severity == "error" for d in self.diagnostics)
+        title = f"{errors} errors" if errors != 1 else "1 error"
+        head = f"{_paint(type(self).__name__, 'error', colour)}: {title} in Slang code"
+        body = [d.render(colour) for d in self.diagnostics]
+        tail = [f"  {_paint('remedy', 'remedy', colour)}: {self.remedy}"] if self.remedy else []
+        return "\n".join([head, *body, *tail])
+
+
+class CallError(SlangNbError):
+    """A function is called with arguments that it cannot take.
+
+    Attributes
+    ----------
+    function, argument : str
+        Names of the function and of the argument at fault; empty when it is not one argument alone.
+    """
+
+    def __init__(self, message: str, *, function: str = "", argument: str = "", remedy: str = "") -> None:
+        super().__init__(message, remedy=remedy)
+        self.function = function
+        self.argument = argument
+
+
+class GradientError(CallError):
+    """A backward call that could only give a wrong or silently zero gradient."""
+
+
+class BackendError(SlangNbError):
+    """A backend, a driver or a device is missing, broken or interrupted."""
+
+
+class GradientWarning(UserWarning):
+    """A gradient that may be wrong, or that is zero or not finite; said once, with the likely cause."""
+
+
+def _callers_line(trace: TracebackType | None) -> str:
+    """Say where the person's own code stood: the innermost frame outside this package and outside libraries."""
+    found = ""
+    while trace is not None:
+        name = trace.tb_frame.f_code.co_filename
+        if not name.startswith(_PACKAGE):
+            source = linecache.getline(name, trace.tb_lineno, trace.tb_frame.f_globals).strip()
+            library = "site-packages" in name or "dist-packages" in name
+            if source and not library and not source.startswith("get_ipython().run_"):  # a magic shows itself
+                found = f"line {trace.tb_lineno}: {source}"
+        trace = trace.tb_next
+    return found

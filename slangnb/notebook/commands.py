@@ -1,0 +1,158 @@
+"""What ``%slang`` does: one function for each word."""
+
+from __future__ import annotations
+
+import difflib
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from slangnb.devices import backend as backends
+from slangnb.errors import CallError
+from slangnb.notebook.options import without_comment
+from slangnb.runtime.function import Function
+from slangnb.runtime.module import Module
+from slangnb.runtime.session import has_session, session
+
+if TYPE_CHECKING:
+    from slangnb.notebook.magics import SlangMagics
+
+HELP = """\
+%slang devices                        the backends of this machine, and which of them work
+%slang use BACKEND                    switch: cuda, vulkan, metal, d3d12, software
+%slang modules                        named cells and loaded files
+%slang load FILE                      compile a .slang file; its functions become Python names
+%slang source F                       the Slang text of a function
+%slang code F [--target T] [--bwd]    the kernel made for it: slang, hlsl, glsl, spirv-asm, cuda, metal, wgsl
+%slang doctor                         versions, drivers, probes, caches, and what to do about what is missing
+%slang reset                          close the device; the next cell starts afresh
+%%slang?                              the options of a Slang cell"""
+
+
+def functions_of(module: Module) -> list[Function]:
+    """Give the functions of a module in the order of their declaration."""
+    found = (module[name] for name in module)
+    return [f for f in found if isinstance(f, Function)]
+
+
+def run(magics: SlangMagics, line: str) -> None:
+    """Run a ``%slang`` line.
+
+    Raises
+    ------
+    CallError
+        For an unknown word or a missing argument.
+    """
+    try:
+        word, *rest = shlex.split(without_comment(line)) or ["help"]
+    except ValueError as error:
+        raise CallError(f"%slang: {error}", remedy="%slang help") from None
+    table: dict[str, Callable[[SlangMagics, list[str]], None]] = {
+        "devices": _devices,
+        "use": _use,
+        "modules": _modules,
+        "load": _load,
+        "source": _source,
+        "code": _code,
+        "doctor": _doctor,
+        "reset": _reset,
+        "help": lambda _m, _r: print(HELP),
+    }
+    if word not in table:
+        close = difflib.get_close_matches(word, table, 1, 0.5)
+        raise CallError(
+            f"%slang: there is no command {word!r}", remedy=f"did you mean `%slang {close[0]}`?" if close else "%slang help"
+        )
+    table[word](magics, rest)
+
+
+def _one(rest: list[str], usage: str) -> str:
+    if len(rest) != 1:
+        raise CallError(f"%slang: write `%slang {usage}`")
+    return rest[0]
+
+
+def _devices(_magics: SlangMagics, _rest: list[str]) -> None:
+    for found in map(backends.probe, backends.enumerate_backends()):
+        current = has_session() and session().backend.key == found.key
+        state = "in use" if current else "works" if found.ok else f"refused: {found.reason}"
+        print(f"{found.key:<9} {found.adapter:<40} {state}")
+
+
+def _use(magics: SlangMagics, rest: list[str]) -> None:
+    magics.session().use(_one(rest, "use BACKEND"))
+    print(f"using {session().backend.key}")
+
+
+def _modules(magics: SlangMagics, _rest: list[str]) -> None:
+    modules = magics.session().modules
+    for name, module in modules.items():
+        print(f"{Path(name).name}: {', '.join(module)}")
+    if not modules:
+        print("no named cells and no loaded files; name a cell with `%%slang NAME`")
+
+
+def _load(magics: SlangMagics, rest: list[str]) -> None:
+    from slangnb.notebook.magics import summary
+
+    module = magics.session().load(_one(rest, "load FILE"))
+    magics.shell.push({name: module[name] for name in module})
+    print(summary(module))
+
+
+def _function(magics: SlangMagics, name: str) -> Function:
+    found = magics.shell.user_ns.get(name)
+    if not isinstance(found, Function):
+        names = [n for n, v in magics.shell.user_ns.items() if isinstance(v, Function)]
+        close = difflib.get_close_matches(name, names, 1, 0.5)
+        raise CallError(
+            f"{name!r} is no Slang function of this notebook",
+            remedy=f"did you mean {close[0]!r}?" if close else "run the cell that defines it first",
+        )
+    return found
+
+
+def _source(magics: SlangMagics, rest: list[str]) -> None:
+    print(_function(magics, _one(rest, "source F")).source)
+
+
+def _code(magics: SlangMagics, rest: list[str]) -> None:
+    backward = "--bwd" in rest
+    words = [w for w in rest if w != "--bwd"]
+    target = "slang"
+    if "--target" in words:
+        at = words.index("--target")
+        if at + 1 >= len(words):
+            raise CallError("%slang: --target needs a name", remedy="for example --target hlsl")
+        target = words[at + 1]
+        del words[at : at + 2]
+    print(code(_function(magics, _one(words, "code F [--target T] [--bwd]")), target, backward))
+
+
+def code(function: Function, target: str, backward: bool) -> str:
+    """Give the kernel that a function with plain parameters is compiled to, for a target.
+
+    Raises
+    ------
+    CallError
+        For an unknown target, or one that needs a compiler that is not installed.
+    """
+    from slangnb.runtime.kernelcode import kernel_code
+
+    return kernel_code(function, target, backward)
+
+
+def _doctor(_magics: SlangMagics, _rest: list[str]) -> None:
+    from slangnb.devices.doctor import report
+
+    print(report())
+
+
+def _reset(magics: SlangMagics, _rest: list[str]) -> None:
+    if has_session():
+        session().close()
+    gone: list[Any] = [n for n, v in magics.shell.user_ns.items() if isinstance(v, Function | Module)]
+    for name in gone:
+        del magics.shell.user_ns[name]
+    print("closed; functions and tensors of the old device are gone, run the cells again")

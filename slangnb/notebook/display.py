@@ -1,0 +1,34 @@
+"""How SlangPy's tensors look as the result of a cell: registered with IPython, nothing is patched."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from IPython.core.interactiveshell import InteractiveShell
+
+#: Where SlangPy defines the class; by name, so that registering does not import SlangPy.
+TENSOR = ("slangpy.native_func", "Tensor")
+
+
+def register(shell: InteractiveShell) -> None:
+    """Show tensors with their gradients."""
+    _formatter(shell).for_type_by_name(*TENSOR, _tensor_bundle)
+
+
+def unregister(shell: InteractiveShell) -> None:
+    """Show tensors as before."""
+    formatter = _formatter(shell)
+    formatter.deferred_printers.pop(TENSOR, None)
+    for kind in [k for k in formatter.type_printers if (k.__module__, k.__name__) == TENSOR]:
+        del formatter.type_printers[kind]
+
+
+def _formatter(shell: InteractiveShell) -> Any:
+    assert shell.display_formatter is not None
+    return shell.display_formatter.mimebundle_formatter
+
+
+def _tensor_bundle(tensor: Any, include: Any = None, exclude: Any = None) -> Any:
+    from slangnb.views import mimebundle
+
+    return mimebundle(tensor, include, exclude)

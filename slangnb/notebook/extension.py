@@ -1,0 +1,53 @@
+"""Loads slangnb into IPython and takes it out again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from IPython.core.interactiveshell import InteractiveShell
+
+from slangnb.notebook import display, inspection
+from slangnb.notebook.magics import SlangMagics
+from slangnb.runtime.session import has_session, session
+
+
+def load_ipython_extension(shell: InteractiveShell) -> None:
+    """Register magics, formatters and events; loading twice is harmless. Called by ``%load_ext slangnb``."""
+    if _registered(shell) is not None:
+        return
+    magics = SlangMagics(shell, parent=shell)
+    shell.register_magics(magics)
+    shell.configurables.append(magics)
+    shell.events.register("post_run_cell", _after_cell)
+    display.register(shell)
+    inspection.register(shell)
+
+
+def unload_ipython_extension(shell: InteractiveShell) -> None:
+    """Undo all that loading did, and close the device. Called by ``%unload_ext slangnb``."""
+    magics = _registered(shell)
+    if magics is None:
+        return
+    shell.configurables.remove(magics)
+    shell.events.unregister("post_run_cell", _after_cell)
+    for kind in ("line", "cell"):
+        shell.magics_manager.magics[kind].pop("slang", None)
+    shell.magics_manager.registry.pop("SlangMagics", None)
+    display.unregister(shell)
+    inspection.unregister(shell)
+    if has_session():
+        session().close()
+
+
+def _registered(shell: InteractiveShell) -> SlangMagics | None:
+    return next((c for c in shell.configurables if isinstance(c, SlangMagics)), None)
+
+
+def _after_cell(_result: Any) -> None:
+    """Wait for the device, where the stop button works, and show what shaders printed."""
+    if has_session():
+        s = session()
+        s.wait()
+        printed = s.device.flush_print_to_string()
+        if printed:
+            print(printed, end="" if printed.endswith("\n") else "\n")

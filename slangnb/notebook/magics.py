@@ -1,0 +1,131 @@
+"""The magics ``%%slang`` and ``%slang``."""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import time
+from typing import Any, ClassVar
+
+import traitlets
+from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
+from IPython.core.magic_arguments import argument, argument_group, magic_arguments
+
+from slangnb.errors import CallError
+from slangnb.notebook import commands
+from slangnb.notebook.options import parse, parse_define
+from slangnb.runtime.module import Module
+from slangnb.runtime.session import Session, has_session, session, set_session
+
+
+@magics_class
+class SlangMagics(Magics):
+    """Compiles Slang cells. ``%config SlangMagics`` shows the settings."""
+
+    guard = traitlets.Bool(True, help="Compile in a child process first, so that a compiler crash is an error.").tag(
+        config=True
+    )
+    guard_seconds = traitlets.Float(60.0, help="Time limit of one such compile, in seconds.").tag(config=True)
+    backend = traitlets.Unicode("", help="Backend to start with; empty: the first that works.").tag(config=True)
+    quiet = traitlets.Bool(False, help="No summary line after a compile.").tag(config=True)
+
+    registered: ClassVar[dict[str, Any]] = {}
+
+    @traitlets.observe("guard", "guard_seconds")
+    def _settings_changed(self, _change: Any) -> None:
+        if has_session():
+            current = session()
+            current.guard_enabled, current.guard.seconds = self.guard, self.guard_seconds
+
+    def session(self) -> Session:
+        """Give the current session, made with these settings on first use."""
+        if not has_session():
+            set_session(Session(self.backend or None, self.guard, self.guard_seconds))
+        return session()
+
+    @magic_arguments()
+    @argument("name", nargs="?", help="Name under which other cells import this one: `import NAME;`.")
+    @argument_group("Compiling")
+    @argument("-b", "--backend", help="Switch to this backend first: cuda, vulkan, metal, d3d12 or software.")
+    @argument("-I", "--include", action="append", default=[], metavar="DIR", help="Folder with .slang files to import.")
+    @argument("-D", "--define", action="append", default=[], metavar="NAME=VALUE", help="Preprocessor macro.")
+    @argument("--force", action="store_true", help="Compile again though nothing has changed.")
+    @argument_group("Results")
+    @argument("-o", "--only", metavar="F,G", help="Make only these names Python names.")
+    @argument("--show", metavar="TARGET", help="Show the code made for a target: slang, hlsl, glsl, spirv-asm, cuda, metal, wgsl.")
+    @argument("--time", action="store_true", help="Say how long it took.")
+    @argument("-q", "--quiet", action="store_true", help="No summary line.")
+    @argument("-n", "--name", dest="name_option", help="Same as the name alone.")
+    @cell_magic
+    def slang(self, line: str, cell: str) -> None:
+        """Compile the cell; its functions and structs become Python names.
+
+        A differentiable function has a backward pass, `f.bwds`. Line numbers in errors are those of the cell.
+        """
+        options = parse(self.slang.parser, "%%slang", line)  # pyright: ignore[reportFunctionMemberAccess]
+        s = self.session()
+        if options.backend:
+            s.use(options.backend)
+        name = options.name_option or options.name
+        start = time.perf_counter()
+        module = s.compile(
+            cell,
+            name,
+            dict(map(parse_define, options.define)),
+            tuple(options.include),
+            label=f"In[{self.shell.execution_count}]",
+            first_line=2,
+            force=options.force,
+        )
+        seconds = time.perf_counter() - start
+        notes = self._export(module, name, options.only)
+        for warning in s.take_warnings():
+            print(warning.render())
+        if not (options.quiet or self.quiet):
+            print(summary(module) + "".join(f"; {n}" for n in notes) + (f"  ({seconds * 1e3:.0f} ms)" if options.time else ""))
+        for label, reason in s.broken().items():
+            print(f"warning: {label} does not compile any more:\n{reason}")
+        if options.show:
+            for function in commands.functions_of(module):
+                print(commands.code(function, options.show, backward=False))
+
+    def _export(self, module: Module, name: str | None, only: str | None) -> list[str]:
+        """Push the module's names into the notebook; names of Python's own stay Python's."""
+        wanted = [n.strip() for n in only.split(",")] if only else list(module)
+        missing = [n for n in wanted if n not in module]
+        if missing:
+            raise CallError(f"-o {only}: the cell defines no {missing[0]!r}", remedy=f"it defines {', '.join(module)}")
+        notes, names = [], {}
+        for n in wanted:
+            if keyword.iskeyword(n) or (hasattr(builtins, n) and not only):
+                how = f"call it as {name}[{n!r}]" if name else f"export it with -o {n}, or name the cell"
+                notes.append(f"`{n}` stays Python's own name: {how}")
+            else:
+                names[n] = module[n]
+        if name:
+            names[name] = module
+        self.shell.push(names)
+        return notes
+
+    @line_magic("slang")
+    def slang_line(self, line: str) -> None:
+        """`%slang devices | use BACKEND | modules | load FILE | source F | code F [--target T] [--bwd] | doctor | reset | help`."""
+        commands.run(self, line)
+
+
+def summary(module: Module) -> str:
+    """Say in one line what a module defines.
+
+    Examples
+    --------
+    >>> import slangnb as sn
+    >>> print(summary(sn.session().compile("[Differentiable] float square(float x) { return x * x; }")))
+    compiled square(x) [differentiable]
+    """
+    parts = []
+    for function in commands.functions_of(module):
+        info = function.info
+        names = ", ".join(p.name for p in info.signature.parameters) if info.signature else "..."
+        parts.append(f"{info.name}({names})" + (" [differentiable]" if info.differentiable else ""))
+    parts += [f"struct {n}" for n in module if n not in {f.info.name for f in commands.functions_of(module)}]
+    return "compiled " + (", ".join(parts) or "an empty module: it defines no function and no struct")

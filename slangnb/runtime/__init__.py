@@ -1,0 +1,1 @@
+"""Sessions, tensors and functions: what a person calls."""

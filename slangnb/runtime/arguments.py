@@ -1,0 +1,114 @@
+"""The kinds of values that a call takes: what of each decides the kernel, and what must be done to it per call.
+
+A kind is an `Adapter` in one registry by Python type. Optional libraries add theirs when first seen; this module
+names none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from slangnb.compiler.reflection import Parameter
+from slangnb.runtime.tensors import tidy
+
+PLAIN = frozenset({bool, int, float, type(None)})
+
+
+@dataclass(frozen=True, slots=True)
+class Adapter:
+    """How values of one Python type are passed.
+
+    Attributes
+    ----------
+    key : callable
+        value -> everything that the generated kernel depends on.
+    prepare : callable or None
+        (value, parameter) -> the value to hand to SlangPy; called at every call. None: as it is.
+    """
+
+    key: Callable[[Any], Hashable]
+    prepare: Callable[[Any, Parameter | None], Any] | None = None
+
+
+@cache
+def adapters() -> dict[type, Adapter]:
+    """Give the registry: Python type -> adapter. Made on first use, since it needs SlangPy's classes."""
+    import slangpy as spy
+    from slangpy.core.native import get_value_signature
+
+    def tensor_key(t: spy.Tensor) -> Hashable:
+        grad_in, grad_out = t.grad_in, t.grad_out
+        if grad_in is None and grad_out is None:
+            return get_value_signature(t), t.device
+        return get_value_signature(t), t.device, grad_in is not None, grad_out is not None, grad_in is grad_out
+
+    return {
+        spy.Tensor: Adapter(tensor_key),
+        np.ndarray: Adapter(lambda a: (np.ndarray, a.dtype, a.ndim), _prepare_array),
+        str: Adapter(lambda s: s),
+        dict: Adapter(lambda d: (dict, tuple([(k, key_of(v)) for k, v in d.items()])), _prepare_dict),
+        list: Adapter(lambda v: (list, tuple(map(key_of, v))), _prepare_sequence),
+        tuple: Adapter(lambda v: (tuple, tuple(map(key_of, v))), _prepare_sequence),
+    }
+
+
+def adapter_of(value: Any) -> Adapter | None:
+    """Find the adapter of a value; None for kinds that SlangPy takes as they are."""
+    known = adapters()
+    found = known.get(type(value))
+    if found is None and isinstance(value, np.generic):
+        return Adapter(lambda v: type(v.item()), lambda v, p: v.item())
+    if found is None and isinstance(value, np.ndarray):
+        return known[np.ndarray]
+    return found
+
+
+def key_of(value: Any) -> Hashable:
+    """Give what the kernel depends on in this value."""
+    kind = type(value)
+    if kind in PLAIN:
+        return kind
+    adapter = adapter_of(value)
+    if adapter is not None:
+        return adapter.key(value)
+    from slangpy.core.native import get_value_signature
+
+    try:
+        return kind, get_value_signature(value)
+    except (RuntimeError, TypeError, ValueError):
+        return kind, ""
+
+
+def _prepare_array(a: np.ndarray, p: Parameter | None) -> Any:
+    if a.ndim == 0 and (p is None or p.io == "in"):
+        return a.item()
+    return tidy(a)
+
+
+def _prepare_dict(d: dict[str, Any], p: Parameter | None) -> dict[str, Any]:
+    return {k: prepare(v, None) for k, v in d.items()}
+
+
+def _prepare_sequence(v: Any, p: Parameter | None) -> Any:
+    """Numbers for a vector parameter become SlangPy's vector; other sequences are left to SlangPy."""
+    if p is not None and p.type.kind == "vector" and len(v) == p.type.shape[0]:
+        if all(isinstance(n, int | float | np.number) for n in v):
+            import slangpy as spy
+
+            from slangnb.compiler.reflection import plain_name
+
+            made = getattr(spy, plain_name(p.type.name), None)
+            if made is not None:
+                return made(*[n.item() if isinstance(n, np.number) else n for n in v])
+    return [prepare(n, None) for n in v] if isinstance(v, list) else v
+
+
+def prepare(value: Any, p: Parameter | None) -> Any:
+    """Give the value to hand to SlangPy."""
+    adapter = adapter_of(value)
+    return value if adapter is None or adapter.prepare is None else adapter.prepare(value, p)

@@ -1,0 +1,111 @@
+"""Matches the arguments of a call with the parameters of a function, by position and by name."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from slangnb.compiler.reflection import FunctionInfo, Parameter, Signature
+from slangnb.errors import CallError
+
+#: Keyword arguments that belong to SlangPy's call, not to the Slang function.
+EXTRAS = ("_result", "_thread_count", "_this")
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One argument: its parameter, its value, and where it stood in the call (a position or a name)."""
+
+    parameter: Parameter
+    value: Any
+    place: int | str
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A call whose arguments all have a parameter; `result` is the value given as ``_result``, or None."""
+
+    signature: Signature
+    slots: tuple[Slot, ...]
+    result: Any = None
+    result_place: int | str | None = None
+
+
+def bind(info: FunctionInfo, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Bound | None:
+    """Bind the arguments, or give None for a generic or overloaded function where SlangPy must decide.
+
+    Raises
+    ------
+    CallError
+        Naming the missing, extra or unknown argument.
+
+    Examples
+    --------
+    >>> from slangnb.compiler.reflection import TypeInfo
+    >>> x = Parameter("x", TypeInfo("float", "scalar", "float"))
+    >>> f = FunctionInfo("f", (Signature("f", (x,), x.type, True),), 1)
+    >>> bind(f, (), {"x": 2.0}).slots[0].value
+    2.0
+    """
+    if not info.overloads:
+        return None
+    if info.signature is not None:
+        return bind_one(info.signature, args, kwargs)
+    fits = []
+    for overload in info.overloads:
+        try:
+            fits.append(bind_one(overload, args, kwargs))
+        except CallError:
+            continue
+    if not fits:
+        listed = "\n".join(f"  {s}" for s in info.overloads)
+        raise CallError(
+            f"no overload of {info.name} takes these arguments; there are:\n{listed}", function=info.name
+        )
+    return fits[0] if len(fits) == 1 else None
+
+
+def bind_one(signature: Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Bound:
+    """Bind the arguments to one signature; raises CallError as `bind` does."""
+    name, parameters = signature.name, signature.parameters
+    names = [p.name for p in parameters]
+    returns = signature.returns.name != "void"
+    result, place = kwargs.get("_result"), "_result" if "_result" in kwargs else None
+    if returns and len(args) == len(parameters) + 1 and place is None:
+        result, place = args[-1], len(args) - 1  # SlangPy takes the result as a last positional argument, too
+        args = args[:-1]
+    if len(args) > len(parameters):
+        raise CallError(
+            f"{name} takes {len(parameters)} argument{'s' * (len(parameters) != 1)}, {len(args)} were given",
+            function=name,
+            remedy=f"its signature is {signature}",
+        )
+    slots = {p.name: Slot(p, v, i) for i, (p, v) in enumerate(zip(parameters, args, strict=False))}
+    for key, value in kwargs.items():
+        if key in EXTRAS:
+            continue
+        if key not in names:
+            raise _unknown(signature, key, [n for n in names if n not in kwargs and n not in slots])
+        if key in slots:
+            raise CallError(f"{name}: argument {key!r} is given twice", function=name, argument=key)
+        slots[key] = Slot(parameters[names.index(key)], value, key)
+    missing = [p.name for p in parameters if p.name not in slots and not p.optional]
+    if missing:
+        listed = " and ".join(map(repr, missing))
+        raise CallError(
+            f"{name}: argument{'s' * (len(missing) > 1)} {listed} {'are' if len(missing) > 1 else 'is'} missing",
+            function=name,
+            argument=missing[0],
+            remedy=f"its signature is {signature}",
+        )
+    return Bound(signature, tuple(slots[n] for n in names if n in slots), result, place)
+
+
+def _unknown(signature: Signature, key: str, free: list[str]) -> CallError:
+    close = difflib.get_close_matches(key, free, 1, 0.5)
+    remedy = f"did you mean {close[0]!r}?" if close else f"its signature is {signature}"
+    return CallError(
+        f"{signature.name} has no parameter {key!r}", function=signature.name, argument=key, remedy=remedy
+    )

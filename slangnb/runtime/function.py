@@ -1,0 +1,276 @@
+"""A Slang function as a Python callable: SlangPy's calling convention, with checks before launch."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import keyword
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from slangnb.compiler.loading import Loaded, captured_log, function_node, slangpy_errors
+from slangnb.compiler.reflection import FunctionInfo, TypeInfo, plain_name
+from slangnb.errors import CallError, GradientError, SlangNbError
+from slangnb.runtime.arguments import key_of
+from slangnb.runtime.binding import Bound, bind
+from slangnb.runtime.checks import check_backward, check_call, has_gradient, leaves
+from slangnb.runtime.plan import Plan, make_plan
+from slangnb.runtime.translate import call_error
+
+if TYPE_CHECKING:
+    from slangpy.core.function import FunctionNode
+
+    from slangnb.runtime.module import Module
+    from slangnb.runtime.session import Session
+
+Step = tuple[str, tuple[Any, ...], dict[str, Any]]
+
+
+@dataclass
+class Target:
+    """What a name means now. Rebuilding a module changes this in place, and raises `version`.
+
+    Attributes
+    ----------
+    session : Session
+        Whose device it runs on.
+    info : FunctionInfo
+        What the source says about it.
+    loaded : Loaded or None
+        Its module; None once the name is gone.
+    module : str
+        What the module is called for people.
+    owner : Module
+        Keeps the module alive while any of its functions is held.
+    broken : SlangNbError or None
+        Why the module could not be rebuilt after a module that it imports changed.
+    version : int
+        Counts the rebuilds.
+    """
+
+    session: Session
+    info: FunctionInfo
+    loaded: Loaded | None
+    module: str
+    owner: Module
+    broken: SlangNbError | None = None
+    version: int = 0
+
+    def point_to(self, info: FunctionInfo, loaded: Loaded) -> None:
+        """Mean the function of a newly built module from now on."""
+        self.info, self.loaded, self.broken = info, loaded, None
+        self.version += 1
+
+    def vanish(self, reason: SlangNbError | None) -> None:
+        """Mean nothing from now on; a call says why."""
+        self.broken = reason
+        self.loaded = None
+        self.version += 1
+
+
+class Function:
+    """A Slang function of a module.
+
+    Call it as SlangPy functions are called: arguments by position or name, ``_result="numpy"``, ``"tensor"`` or a
+    tensor to fill. ``f.bwds(...)`` is the backward pass: it writes the gradients of the arguments, starting from
+    zero (or adding to what is there, with ``accumulate=True``), from the gradient that ``_result`` carries.
+
+    Raises
+    ------
+    CallError
+        For arguments that do not fit.
+    GradientError
+        For a backward call that could only give a wrong or silently zero gradient.
+    CompileError
+        For faults that Slang finds only when it makes the kernel.
+
+    Examples
+    --------
+    >>> import slangnb as sn
+    >>> m = sn.session().compile("[Differentiable] float square(float x) { return x * x; }")
+    >>> x = sn.tensor([1.0, 2.0, 3.0], grad=True)
+    >>> m.square(x, _result="numpy")
+    array([1., 4., 9.], dtype=float32)
+    """
+
+    def __init__(self, target: Target, chain: tuple[Step, ...] = (), backward: bool = False) -> None:
+        self._target = target
+        self._chain = chain
+        self._backward = backward
+        self._renew()
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Run the function; see the class for the convention."""
+        target = self._target
+        if target.version != self._version:
+            self._renew()
+        accumulate = self._backward and self._pop_accumulate(kwargs)
+        key = (tuple(map(key_of, args)), tuple([(k, key_of(v)) for k, v in kwargs.items()]))
+        plan = self._plans.get(key)
+        if plan is None:
+            return self._first(key, args, kwargs, accumulate)
+        try:
+            return plan.run(args, kwargs, accumulate, target.session.wait)
+        except slangpy_errors() as error:
+            raise self._translated(error, args, kwargs) from None
+
+    def _pop_accumulate(self, kwargs: dict[str, Any]) -> bool:
+        """``accumulate=True`` is ours, unless the function has a parameter of that name."""
+        signature = self._target.info.signature
+        if "accumulate" in kwargs and not (signature and any(p.name == "accumulate" for p in signature.parameters)):
+            return bool(kwargs.pop("accumulate"))
+        return False
+
+    def _first(self, key: Hashable, args: tuple[Any, ...], kwargs: dict[str, Any], accumulate: bool) -> Any:
+        """The first call with arguments of these kinds: check, compile in the guard's child, then run."""
+        target = self._target
+        loaded = self._loaded()
+        bound = bind(target.info, args, kwargs)
+        mapped = any(method == "map" for method, _, _ in self._chain)
+        if bound is not None:
+            check_call(bound, target.session.device, mapped)
+            if self._backward:
+                check_backward(bound)
+        elif self._backward and not target.info.differentiable:
+            raise GradientError(f"{self.__name__} is not differentiable", function=self.__name__)
+        chain = (*self._chain, *_gradient_mark(args, kwargs))
+        plan = make_plan(self._node(loaded, chain), bound, args, kwargs, self._backward, mapped)
+        target.session.compile_kernel_first(target, chain, self._backward, args, kwargs)
+        try:
+            with captured_log():
+                result = plan.run(args, kwargs, accumulate, target.session.wait)
+        except slangpy_errors() as error:
+            raise self._translated(error, args, kwargs) from None
+        target.session.wait()  # an endless kernel shows itself here, where it can be interrupted
+        self._plans[key] = plan
+        return result
+
+    def _translated(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SlangNbError:
+        try:
+            bound: Bound | None = bind(self._target.info, args, kwargs)
+        except CallError as better:
+            return better
+        return call_error(error, self._target.info, bound, self._target.session.sources())
+
+    def _loaded(self) -> Loaded:
+        target = self._target
+        if target.broken is not None:
+            raise target.broken
+        if target.loaded is None:
+            raise CallError(
+                f"{target.info.name} is no longer defined in {target.module}",
+                function=target.info.name,
+                remedy="run the cell that defines it again",
+            )
+        return target.loaded
+
+    def _node(self, loaded: Loaded, chain: tuple[Step, ...]) -> FunctionNode:
+        node: Any = function_node(loaded, self._target.info.name, self._target.info.own)
+        for method, args, kwargs in chain:
+            node = getattr(node, method)(*args, **kwargs)
+        return node.bwds if self._backward else node
+
+    def _with(self, method: str, *args: Any, **kwargs: Any) -> Function:
+        return Function(self._target, (*self._chain, (method, args, kwargs)), self._backward)
+
+    @property
+    def bwds(self) -> Function:
+        """The backward pass: arguments as in the forward call, and ``_result`` with the gradient to start from."""
+        return Function(self._target, self._chain, True)
+
+    def map(self, *args: Any, **kwargs: Any) -> Function:
+        """Say which dimensions or types the arguments are mapped to, as in SlangPy."""
+        return self._with("map", *args, **kwargs)
+
+    def set(self, *args: Any, **kwargs: Any) -> Function:
+        """Set global uniforms of the module for the call, as in SlangPy."""
+        return self._with("set", *args, **kwargs)
+
+    def constants(self, constants: dict[str, Any]) -> Function:
+        """Set link-time constants, as in SlangPy; other values mean another kernel."""
+        return self._with("constants", constants)
+
+    def return_type(self, return_type: type | str) -> Function:
+        """Say what the result shall be, as in SlangPy: ``"numpy"``, ``"tensor"`` or a class."""
+        return self._with("return_type", return_type)
+
+    def call_group_shape(self, shape: Any) -> Function:
+        """Say how the call is divided into groups of threads, as in SlangPy."""
+        return self._with("call_group_shape", shape)
+
+    @property
+    def slangpy(self) -> FunctionNode:
+        """SlangPy's own function, without any of the checks."""
+        return self._node(self._loaded(), self._chain)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.slangpy, name)  # append_to, dispatch, prelude, ...: a SlangPy function in all other ways
+
+    @property
+    def source(self) -> str:
+        """The Slang text of the function."""
+        return self._target.info.source
+
+    @property
+    def info(self) -> FunctionInfo:
+        """Parameters, types and differentiability, as data."""
+        return self._target.info
+
+    def _renew(self) -> None:
+        """Say what the function is now, for ``help``, ``f?`` and tab completion; forget the plans of the old one."""
+        info = self._target.info
+        self._plans, self._version = {}, self._target.version
+        self.__name__ = self.__qualname__ = info.name
+        self.__doc__ = describe(info, self._target.module)
+        self.__signature__ = python_signature(info)
+
+    def __repr__(self) -> str:
+        info = self._target.info
+        text = " | ".join(str(s) for s in info.overloads) or f"generic {info.name}"
+        marks = ["differentiable"] if info.differentiable else []
+        name = ".bwds" if self._backward else ""
+        return f"<slang function{name} {text}{' [differentiable]' if marks else ''}>"
+
+
+def describe(info: FunctionInfo, module: str) -> str:
+    """Write the docstring of a Slang function: signatures, its comment, whether it is differentiable."""
+    kind = "Differentiable." if info.differentiable else "Not differentiable."
+    heads = [str(s) for s in info.overloads] or [info.source.splitlines()[0] if info.source else info.name]
+    return "\n".join([*heads, "", *([info.doc, ""] if info.doc else []), f"{kind} From {module}."])
+
+
+def python_signature(info: FunctionInfo) -> inspect.Signature:
+    """Give parameters and types to Python's own tools."""
+    if info.signature is None:
+        kinds = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
+        return inspect.Signature([inspect.Parameter(n, k) for n, k in zip(("args", "kwargs"), kinds, strict=True)])
+    names = [
+        inspect.Parameter(p.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=plain_name(p.type.name))
+        for p in info.signature.parameters
+        if p.name.isidentifier() and not keyword.iskeyword(p.name)
+    ]
+    return inspect.Signature(names, return_annotation=plain_name(info.signature.returns.name))
+
+
+def _gradient_mark(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Step, ...]:
+    """A comment in the kernel that tells which arguments carry gradients.
+
+    SlangPy 0.43 caches kernels under a key without that, so that a call without gradients would poison the same
+    call with them (it then returns zeros). The comment makes the keys differ.
+    """
+    import slangpy as spy
+
+    marks = []
+    for place, value in [*enumerate(args), *kwargs.items()]:
+        for name, _, leaf in leaves(str(place), TypeInfo("", "other"), value):
+            if isinstance(leaf, spy.Tensor) and has_gradient(leaf):
+                marks.append(f"{name}:{leaf.grad_in is not None:d}{leaf.grad_out is not None:d}")
+    return (("prelude", (f"// gradients {' '.join(marks)}",), {}),) if marks else ()
+
+
+def kernel_key(*parts: object) -> str:
+    """Hash what a kernel depends on into a file name."""
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:24]

@@ -1,0 +1,95 @@
+"""Shows the code that SlangPy and Slang make of a function, for people who want to see it."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from slangnb.compiler.reflection import TypeInfo, plain_name
+from slangnb.errors import CallError
+from slangnb.runtime.function import Function
+
+TARGETS = ("slang", "hlsl", "glsl", "spirv-asm", "cuda", "metal", "wgsl")
+
+
+def kernel_code(function: Function, target: str = "slang", backward: bool = False) -> str:
+    """Give the kernel of a function called with tensors for all its plain parameters.
+
+    Parameters
+    ----------
+    function : Function
+        With scalar, vector, matrix or array parameters.
+    target : str
+        One of `TARGETS`; all but ``"slang"`` need the Slang compiler's command line, ``slangc``.
+    backward : bool
+        The backward pass instead.
+
+    Raises
+    ------
+    CallError
+        If the target is unknown, ``slangc`` is missing, or a parameter has no plain type.
+    """
+    import slangpy as spy
+
+    name = function.info.name
+    if target not in TARGETS:
+        raise CallError(f"there is no target {target!r}", remedy=f"one of {', '.join(TARGETS)}")
+    signature = function.info.signature
+    if signature is None:
+        raise CallError(f"{name} is overloaded or generic: its kernel depends on the call", function=name)
+    session = function._target.session
+    node = function.bwds.slangpy if backward else function.slangpy
+    layout = function._loaded().module.layout
+
+    def sample(t: TypeInfo) -> Any:
+        if t.kind not in ("scalar", "vector", "matrix", "array"):
+            raise CallError(f"{name} has a parameter of type {plain_name(t.name)}: call it to see its kernel", function=name)
+        made = spy.Tensor.empty(session.device, shape=(1,), dtype=layout.require_type_by_name(t.name))
+        return made.with_grads(zero=True) if backward and t.differentiable else made
+
+    arguments = [sample(p.type) for p in signature.parameters]
+    named = {"_result": sample(signature.returns)} if signature.returns.name != "void" else {}
+    text = node.debug_build_call_data(*arguments, **named).code
+    return text if target == "slang" else _translate(function, text, target)
+
+
+def find_slangc() -> str | None:
+    """Give the path of ``slangc``: on PATH, or in the ``slangtorch`` package; None if there is none."""
+    found = shutil.which("slangc")
+    if found is not None:
+        return found
+    spec = importlib.util.find_spec("slangtorch")
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    inside = Path(spec.submodule_search_locations[0]) / "bin" / "slangc"
+    return str(inside) if inside.exists() else None
+
+
+def _translate(function: Function, text: str, target: str) -> str:
+    import slangpy as spy
+
+    slangc = find_slangc()
+    if slangc is None:
+        raise CallError(
+            f"code for {target} needs the Slang compiler's command line, slangc",
+            remedy="pip install slangtorch brings one, or put slangc on PATH",
+        )
+    session = function._target.session
+    with tempfile.TemporaryDirectory() as folder:
+        for unit in session._graph.chain(function._target.owner._key):
+            Path(folder, f"{unit.module}.slang").write_text(unit.text)
+        kernel = Path(folder, "kernel.slang")
+        kernel.write_text(text)
+        done = subprocess.run(
+            [slangc, str(kernel), "-target", target, "-entry", "compute_main", "-stage", "compute", "-I", folder, "-I", str(spy.SHADER_PATH)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    if done.returncode:
+        raise CallError(f"slangc made no {target} code: {done.stderr.strip().splitlines()[0]}")
+    return done.stdout

@@ -1,0 +1,177 @@
+"""What a call does each time, decided once for each kind of arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from slangnb.compiler.reflection import Parameter
+from slangnb.errors import CallError
+from slangnb.runtime.arguments import PLAIN, adapter_of
+from slangnb.runtime.binding import Bound
+from slangnb.runtime.checks import check_inner, inner_sizes, leaves
+from slangnb.runtime.tensors import check_extent
+
+if TYPE_CHECKING:
+    import slangpy
+    from slangpy.core.function import FunctionNode
+
+#: Parameter names that SlangPy's own Python code uses for itself, so that they cannot be passed by name.
+TAKEN = frozenset({"self", "func", "build_info", "context"})
+
+Place = int | str
+
+
+@dataclass(slots=True)
+class Plan:
+    """The SlangPy function to call, and what to do to the arguments before and after.
+
+    Attributes
+    ----------
+    node : FunctionNode
+        SlangPy's function, for exactly these kinds of arguments.
+    edits : tuple
+        (place, parameter, prepare) of arguments that are converted at every call.
+    views : tuple
+        (place, bytes per element, parameter) of tensors whose extent, and inner sizes, are checked at every call.
+    order : tuple of str or None
+        Parameter names, when the arguments must go by position.
+    outputs : tuple
+        Places of numpy arrays that the call writes to.
+    numpy_result : bool
+        The result is read back as a numpy array, after a wait that can be interrupted.
+    clears : callable or None
+        Gives the gradients to zero before a backward call.
+    """
+
+    node: FunctionNode
+    edits: tuple[tuple[Place, Parameter | None, Callable[[Any, Parameter | None], Any]], ...] = ()
+    views: tuple[tuple[Place, int, Parameter | None], ...] = ()
+    order: tuple[str, ...] | None = None
+    outputs: tuple[Place, ...] = ()
+    numpy_result: bool = False
+    clears: Callable[[tuple[Any, ...], dict[str, Any]], list[slangpy.Tensor]] | None = None
+
+    def run(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], accumulate: bool, wait: Callable[[], None]
+    ) -> Any:
+        """Do the call; `wait` waits for the device so that a person can interrupt it."""
+        for place, stride, parameter in self.views:
+            t = args[place] if type(place) is int else kwargs[place]  # pyright: ignore[reportArgumentType]
+            if not t.is_contiguous() or (t.offset + t.element_count) * stride > t.storage.size:
+                check_extent(t, repr(parameter.name if parameter else place))
+            if parameter is not None and parameter.type.shape:
+                check_inner(self.node.name, parameter.name, parameter.type, t)
+        before = (args, kwargs)
+        empty = False
+        if self.edits:
+            args, kwargs, empty = self._edit(args, kwargs)
+        edited = (args, kwargs)
+        if self.order is not None:
+            args, kwargs = by_position(args, kwargs, self.order)
+        if empty:
+            return self._run_empty(args, kwargs)
+        if self.clears is not None and not accumulate:
+            for gradient in self.clears(*before):
+                gradient.clear()
+        if not self.numpy_result:
+            result = self.node(*args, **kwargs)
+        else:
+            made = self.node(*args, **{**kwargs, "_result": "tensor"})
+            wait()
+            result = made.to_numpy() if made is not None else None
+        for place in self.outputs:
+            _copy_back(before, edited, place)
+        return result
+
+    def _edit(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any], bool]:
+        positional, named, empty = list(args), dict(kwargs), False
+        for place, parameter, prepare in self.edits:
+            target: Any = positional if isinstance(place, int) else named
+            value = target[place]
+            if type(value) is np.ndarray and value.size == 0:
+                empty = True
+            target[place] = prepare(value, parameter)
+        return tuple(positional), named, empty
+
+    def _run_empty(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call over no elements: SlangPy can give an empty numpy result, but has no empty tensors."""
+        if not self.numpy_result:
+            raise CallError(
+                f"{self.node.name}: an argument is empty, and SlangPy has no empty tensors for the result",
+                function=self.node.name,
+                remedy="ask for a numpy result: _result='numpy'",
+            )
+        return self.node(*args, **{**kwargs, "_result": "numpy"})
+
+
+def by_position(
+    args: tuple[Any, ...], kwargs: dict[str, Any], order: tuple[str, ...]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Turn named arguments into positional ones; extras such as ``_result`` stay named.
+
+    Examples
+    --------
+    >>> by_position((1,), {"context": 2, "_result": "numpy"}, ("self", "context"))
+    ((1, 2), {'_result': 'numpy'})
+    """
+    rest = dict(kwargs)
+    moved = [rest.pop(name) for name in order[len(args) :] if name in rest]
+    return (*args, *moved), rest
+
+
+def _copy_back(before: tuple[Any, Any], after: tuple[Any, Any], place: Place) -> None:
+    """A non-contiguous output was written through a copy: bring the values home."""
+    where = 0 if isinstance(place, int) else 1
+    original = before[where][place]
+    written = after[where].get(place) if where else after[where][place]
+    if written is not None and written is not original:
+        original[...] = written
+
+
+def make_plan(
+    node: FunctionNode, bound: Bound | None, args: tuple[Any, ...], kwargs: dict[str, Any], backward: bool, mapped: bool
+) -> Plan:
+    """Decide the plan from the first call's arguments; later calls of the same kinds reuse it."""
+    import slangpy as spy
+
+    parameters: dict[Place, Parameter] = {s.place: s.parameter for s in bound.slots} if bound else {}
+    edits, views, outputs = [], [], []
+    for place, value in [*enumerate(args), *kwargs.items()]:
+        p = parameters.get(place)
+        if isinstance(value, spy.Tensor):
+            inner = p if p is not None and not mapped and inner_sizes(p.type, value.dtype.shape.as_tuple()) else None
+            views.append((place, value.dtype.buffer_layout.stride, inner))
+        elif type(value) not in PLAIN and place != "_result" or isinstance(value, np.ndarray):
+            adapter = adapter_of(value)
+            if adapter is not None and adapter.prepare is not None:
+                edits.append((place, p, adapter.prepare))
+        if isinstance(value, np.ndarray) and (place == "_result" or (p is not None and p.io != "in")):
+            outputs.append(place)
+    order = None
+    if bound is not None and TAKEN & kwargs.keys():
+        order = tuple(p.name for p in bound.signature.parameters)
+    wants_numpy = not backward and (kwargs.get("_result") == "numpy" if isinstance(kwargs.get("_result"), str) else False)
+    clears = _clearing(bound) if backward and bound is not None else None
+    return Plan(node, tuple(edits), tuple(views), order, tuple(outputs), wants_numpy, clears)
+
+
+def _clearing(bound: Bound) -> Callable[[tuple[Any, ...], dict[str, Any]], list[slangpy.Tensor]]:
+    """Which gradients a backward call writes: those of inputs, never the seeds of outputs."""
+    import slangpy as spy
+
+    places = [(s.place, s.parameter) for s in bound.slots if s.parameter.io == "in" and not s.parameter.no_diff]
+
+    def gradients(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[slangpy.Tensor]:
+        found = []
+        for place, p in places:
+            value = args[place] if isinstance(place, int) else kwargs[place]
+            for _, t, leaf in leaves(p.name, p.type, value):
+                if isinstance(leaf, spy.Tensor) and leaf.grad_out is not None and t.access != "write":
+                    found.append(leaf.grad_out)
+        return found
+
+    return gradients

@@ -1,0 +1,321 @@
+"""A session: one backend, its device, the modules compiled on it, and the guard."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import time
+import weakref
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from slangnb.compiler.graph import Graph, Unit
+from slangnb.compiler.source import Source
+from slangnb.devices.backend import Backend, choose
+from slangnb.devices.caches import KnownGood, known_good
+from slangnb.devices.guard import Guard
+from slangnb.devices.opening import open_device
+from slangnb.errors import CallError, CompileError
+from slangnb.runtime import guarding
+from slangnb.runtime.building import Builder, check_name, make_source, read_file
+from slangnb.runtime.function import Step, Target
+from slangnb.runtime.module import Module
+
+if TYPE_CHECKING:
+    import slangpy
+
+GUARD_SECONDS = 60.0
+
+
+class Session:
+    """Compiles Slang and runs it on one backend.
+
+    Parameters
+    ----------
+    backend : str, optional
+        ``"cuda"``, ``"vulkan"``, ``"metal"``, ``"d3d12"`` or ``"software"``; by default the first that passes its probe.
+    guard : bool, optional
+        Compile new modules and kernels in a child process first, so that a crash or hang of the compiler is an error.
+        On unless ``SLANGNB_GUARD=off`` is set.
+    guard_seconds : float
+        Time limit of one such compile.
+
+    Raises
+    ------
+    BackendError
+        If no backend works, or not the wanted one.
+
+    Examples
+    --------
+    >>> s = Session()
+    >>> m = s.compile("float twice(float x) { return 2 * x; }")
+    >>> m.twice(4.0)
+    8.0
+    """
+
+    def __init__(
+        self, backend: str | None = None, guard: bool | None = None, guard_seconds: float = GUARD_SECONDS
+    ) -> None:
+        self.guard_enabled = os.environ.get("SLANGNB_GUARD", "on").lower() != "off" if guard is None else guard
+        self.guard_seconds = guard_seconds
+        self._graph = Graph()
+        self._modules: dict[str, Module] = {}
+        self._unnamed: weakref.WeakValueDictionary[str, Module] = weakref.WeakValueDictionary()
+        self._reading: list[Path] = []
+        self._devices: dict[Backend, slangpy.Device] = {}
+        self._open(choose(backend))
+        atexit.register(self.close)
+
+    def _open(self, backend: Backend) -> None:
+        import slangpy as spy
+
+        if backend not in self._devices:
+            self._devices[backend] = open_device(backend)
+        self._backend = backend
+        self._known: KnownGood = known_good(spy.__version__, backend.key)
+        self._guard = Guard(backend, self.guard_seconds)
+        if self.guard_enabled:
+            self._guard.start()
+        self._builder = Builder(self.device, self._graph, self._check_module, self._need_file)
+
+    @property
+    def backend(self) -> Backend:
+        """The backend in use: ``.name``, ``.adapter``, ``.software``."""
+        return self._backend
+
+    @property
+    def device(self) -> slangpy.Device:
+        """The SlangPy device."""
+        return self._devices[self._backend]
+
+    @property
+    def modules(self) -> Mapping[str, Module]:
+        """Named cells and loaded files, by name or path."""
+        return dict(self._modules)
+
+    @property
+    def guard(self) -> Guard:
+        """The child process that compiles first."""
+        return self._guard
+
+    def use(self, backend: str) -> None:
+        """Go on with another backend; all modules are rebuilt, and their functions mean the new ones.
+
+        Raises
+        ------
+        BackendError
+            If it does not work here; the session then stays as it was.
+        """
+        chosen = choose(backend)
+        if chosen == self._backend:
+            return
+        self._guard.close()
+        self._open(chosen)
+        for key, module in self._alive().items():
+            for unit in self._graph.chain(key):
+                self._builder.build(unit)
+            self._publish(self._graph[key], module)
+
+    def compile(
+        self,
+        source: str,
+        name: str | None = None,
+        defines: Mapping[str, Any] | None = None,
+        include: tuple[str | Path, ...] = (),
+        *,
+        label: str = "",
+        first_line: int = 1,
+        force: bool = False,
+    ) -> Module:
+        """Compile Slang source text.
+
+        Parameters
+        ----------
+        source : str
+            The text.
+        name : str, optional
+            Name under which other sources import it. Compiling another text under the same name replaces it, and
+            rebuilds what imports it.
+        defines : mapping, optional
+            Preprocessor macros.
+        include : tuple of paths
+            Folders to look for imported and included files in, before the current one and ``shaders``.
+        label : str, optional
+            What diagnostics call this source; by default its name or ``"source"``.
+        first_line : int
+            Number of the text's first line in diagnostics.
+        force : bool
+            Compile again though nothing has changed.
+
+        Returns
+        -------
+        Module
+
+        Raises
+        ------
+        CompileError
+            With diagnostics in the coordinates of `source`. What was compiled before stays as it was.
+        """
+        macros = tuple((k, str(v)) for k, v in (defines or {}).items())
+        if name is not None:
+            check_name(name)
+        shown = make_source(source, label or name or "source", first_line, macros)
+        unit = self._builder.unit(shown, name, tuple(map(Path, include)))
+        return self._install(unit, name is not None, force)
+
+    def load(self, path: str | Path, *, force: bool = False) -> Module:
+        """Compile a ``.slang`` file; loading it again after a change rebuilds what imports it.
+
+        Raises
+        ------
+        CallError
+            If the file cannot be read.
+        CompileError
+            As `compile`.
+        """
+        file = Path(path).resolve()
+        if file in self._reading:
+            names = " -> ".join(p.name for p in [*self._reading, file])
+            raise CallError(f"these files import each other in a circle: {names}")
+        self._reading.append(file)
+        try:
+            unit = self._builder.unit(read_file(file), str(file), (), file.parent)
+        finally:
+            self._reading.pop()
+        return self._install(unit, True, force)
+
+    def _need_file(self, path: Path) -> Unit:
+        self.load(path)
+        return self._graph[str(path)]
+
+    def _install(self, unit: Unit, keep: bool, force: bool) -> Module:
+        before = self._graph[unit.key] if unit.key in self._graph else None
+        module = (self._modules if keep else self._unnamed).get(unit.key)
+        changed = before is None or before.module != unit.module or force
+        self._builder.build(unit)  # raises CompileError before anything has changed
+        self._graph.put(unit)
+        if module is None:
+            module = Module(self, unit.source.label, unit.key)
+            (self._modules if keep else self._unnamed)[unit.key] = module
+            if not keep:
+                weakref.finalize(module, self._graph.remove, unit.key)
+        self._publish(unit, module)
+        if changed:
+            self._rebuild_dependents(unit.key)
+        return module
+
+    def _publish(self, unit: Unit, module: Module) -> None:
+        loaded, info = self._builder.result(unit)
+        module._adopt(loaded, info, unit.source.label)
+
+    def _rebuild_dependents(self, key: str) -> None:
+        """Build again what imports `key`; what does not compile any more says so when it is called."""
+        alive = self._alive()
+        for unit in self._graph.dependents(key):
+            module = alive.get(unit.key)
+            if module is None:
+                continue
+            try:
+                self._builder.refresh(unit)
+                self._builder.build(unit)
+            except CompileError as error:
+                module._break(error)
+                continue
+            self._publish(unit, module)
+
+    def _alive(self) -> dict[str, Module]:
+        return {**self._modules, **dict(self._unnamed)}
+
+    def broken(self) -> dict[str, Exception]:
+        """Give the modules that no longer compile after a module that they import changed, with the reason."""
+        return {
+            m._label: t.broken for m in self._alive().values() for t in list(m._targets.values())[:1] if t.broken
+        }
+
+    def sources(self) -> Mapping[str, Source]:
+        """Give the source of every module ever built, by its hashed name: what diagnostics refer to."""
+        return self._builder.sources
+
+    def take_warnings(self) -> list[Any]:
+        """Give the compiler's warnings since the last time this was asked, each once."""
+        return self._builder.take_warnings()
+
+    def _check_module(self, unit: Unit) -> None:
+        if self.guard_enabled:
+            guarding.check_module(self._guard, self._known, self._graph, unit, self._builder.sources)
+
+    def compile_kernel_first(
+        self, target: Target, chain: tuple[Step, ...], backward: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        """Have the guard's child compile a new kernel before this process does.
+
+        Raises
+        ------
+        CompileError
+            If the compiler reports an error, crashes, or gives no answer.
+        """
+        if self.guard_enabled:
+            units = self._graph.chain(target.owner._key)
+            guarding.check_kernel(
+                self._guard, self._known, units, target.info, chain, backward, args, kwargs, self._builder.sources
+            )
+
+    def wait(self) -> None:
+        """Wait for the device; the stop button interrupts this, though not the kernel that runs there."""
+        device = self.device
+        submitted = device.submit_command_buffers([])
+        pause = 0.0
+        while not device.is_submit_finished(submitted):
+            time.sleep(pause)
+            pause = min(0.01, pause + 0.0001)
+
+    def close(self) -> None:
+        """End the guard's child and close the devices. Tensors of this session must not be used any more."""
+        atexit.unregister(self.close)
+        self._guard.close()
+        for device in self._devices.values():
+            device.close()
+        self._devices.clear()
+        _forget(self)
+
+
+class _Current:
+    """The one session that ``sn.session()`` gives; the only state of the package that outlives a call."""
+
+    session: Session | None = None
+
+
+def session() -> Session:
+    """Give the current session; it is made on first use, with the best backend that passes its probe.
+
+    Raises
+    ------
+    BackendError
+        If no backend works.
+
+    Examples
+    --------
+    >>> session() is session()
+    True
+    """
+    if _Current.session is None:
+        _Current.session = Session()
+    return _Current.session
+
+
+def has_session() -> bool:
+    """Tell whether there is a current session already."""
+    return _Current.session is not None
+
+
+def set_session(new: Session | None) -> None:
+    """Make `new` the current session; None: the next use makes a fresh one."""
+    _Current.session = new
+
+
+def _forget(closed: Session) -> None:
+    if _Current.session is closed:
+        with contextlib.suppress(AttributeError):
+            _Current.session = None

@@ -1,0 +1,209 @@
+"""Makes SlangPy tensors from anything a person has, without the traps of `slangpy.Tensor.from_numpy`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from slangnb.errors import CallError, GradientError
+
+if TYPE_CHECKING:
+    import slangpy
+
+    from slangnb.runtime.session import Session
+
+#: Slang's scalar types and the numpy types that have the same bytes.
+SCALARS = {
+    "half": "float16",
+    "float": "float32",
+    "double": "float64",
+    "int8_t": "int8",
+    "int16_t": "int16",
+    "int": "int32",
+    "int64_t": "int64",
+    "uint8_t": "uint8",
+    "uint16_t": "uint16",
+    "uint": "uint32",
+    "uint64_t": "uint64",
+}
+SLANG_NAMES = {n: s for s, n in SCALARS.items()}
+
+
+def split_dtype(name: str) -> tuple[str, tuple[int, ...]]:
+    """Split a Slang type's short name into scalar type and element shape.
+
+    Raises
+    ------
+    CallError
+        If the name is not that of a scalar or a vector.
+
+    Examples
+    --------
+    >>> split_dtype("float3"), split_dtype("half"), split_dtype("float16")
+    (('float', (3,)), ('half', ()), ('half', ()))
+    """
+    if name in SLANG_NAMES:  # numpy's names mean numpy's types: "float16" is no vector of sixteen
+        return SLANG_NAMES[name], ()
+    if name in SCALARS:
+        return name, ()
+    if name[:-1] in SCALARS and name[-1] in "234":
+        return name[:-1], (int(name[-1]),)
+    raise CallError(f"there is no element type {name!r}", remedy="write for example 'float', 'half', 'int' or 'float3'")
+
+
+def dtype_name(dtype: Any) -> str:
+    """Give the Slang name of what a person passes as ``dtype``."""
+    if isinstance(dtype, str):
+        return dtype
+    if dtype is float:
+        return "float"
+    if dtype is int:
+        return "int"
+    full = getattr(dtype, "full_name", None)  # a slangpy.Struct such as module.float3
+    if isinstance(full, str):
+        from slangnb.compiler.reflection import plain_name
+
+        return plain_name(full)
+    name = np.dtype(dtype).newbyteorder("=").name
+    if name not in SLANG_NAMES:
+        raise CallError(f"elements of type {name} have no counterpart in Slang", remedy="cast first: x.astype(np.float32)")
+    return SLANG_NAMES[name]
+
+
+def tidy(array: np.ndarray) -> np.ndarray:
+    """Give the same numbers in the one layout that SlangPy reads right: contiguous, native, writable.
+
+    ``slangpy.Tensor.from_numpy`` (0.43) reads foreign memory for strided views, and raises ``std::bad_cast`` for
+    read-only and big-endian arrays. An array that is tidy already is returned itself.
+
+    Examples
+    --------
+    >>> tidy(np.arange(6.0).reshape(2, 3)[:, ::2]).flags.c_contiguous
+    True
+    """
+    flags = array.flags
+    if flags.c_contiguous and flags.writeable and array.dtype.isnative and type(array) is np.ndarray:
+        return array
+    return np.array(array, dtype=array.dtype.newbyteorder("="), order="C", copy=True, subok=False)
+
+
+def as_array(data: Any, grad: bool = False) -> np.ndarray:
+    """Turn Python data into an array of a type that Slang has.
+
+    Python numbers become ``float32`` and ``int32`` (``float32`` too when a gradient is asked for); arrays keep
+    their type.
+    """
+    if isinstance(data, np.ndarray | np.generic):
+        array = np.asarray(data)
+    else:
+        array = np.asarray(data)
+        if array.dtype.kind == "f" or (grad and array.dtype.kind in "iu"):
+            array = array.astype(np.float32)
+        elif array.dtype.kind in "iu":
+            array = array.astype(np.int32)
+    if array.dtype.newbyteorder("=").name not in SLANG_NAMES:
+        raise CallError(
+            f"an array of {array.dtype} has no counterpart in Slang", remedy="cast it first, as in x.astype(np.float32)"
+        )
+    return tidy(array)
+
+
+def tensor(
+    data: Any, *, grad: bool = False, dtype: Any = None, session: Session | None = None
+) -> slangpy.Tensor:
+    """Copy data to the device of the current session as a SlangPy tensor.
+
+    Parameters
+    ----------
+    data : array_like or slangpy.Tensor
+        numpy array of any layout (strided, reversed, transposed, read-only, big-endian), nested lists, numbers, or a
+        SlangPy tensor, also one of another device.
+    grad : bool
+        Attach a gradient of the same shape, zeroed.
+    dtype : str, type or numpy.dtype, optional
+        Element type to cast to: ``"float"``, ``"half"``, ``np.float32``, ``"float3"`` (the last axis becomes the
+        vector), ... By default that of the data; Python numbers become ``float`` or ``int``.
+    session : Session, optional
+        By default the current one.
+
+    Returns
+    -------
+    slangpy.Tensor
+        With ``.grad`` when `grad` is true.
+
+    Raises
+    ------
+    CallError
+        If the data is empty, ragged, or of a type that Slang does not have.
+    GradientError
+        If `grad` is asked for elements that have no derivative.
+
+    Examples
+    --------
+    >>> x = tensor([1, 2, 3, 4], grad=True)
+    >>> x.to_numpy(), x.grad.to_numpy()
+    (array([1., 2., 3., 4.], dtype=float32), array([0., 0., 0., 0.], dtype=float32))
+    """
+    import slangpy as spy
+
+    from slangnb.runtime.session import session as current
+
+    device = (session or current()).device
+    if isinstance(data, spy.Tensor):
+        check_extent(data, "the tensor")
+        if dtype is None and data.dtype.full_name not in SCALARS:
+            dtype = data.dtype.full_name if data.dtype.shape.as_tuple() == () else dtype_name(data.dtype)
+        data = data.to_numpy()
+    try:
+        array = as_array(data, grad and dtype is None)
+    except ValueError as error:
+        raise CallError(f"this is not an array: {error}") from error
+    scalar, inner = split_dtype(dtype_name(dtype)) if dtype is not None else (SLANG_NAMES[array.dtype.name], ())
+    array = tidy(array.astype(SCALARS[scalar], copy=False))
+    if array.size == 0:
+        raise CallError(
+            f"a tensor cannot be empty; the data has shape {array.shape}",
+            remedy="SlangPy has no empty tensors: pass the numpy array itself, with _result='numpy'",
+        )
+    if inner and array.shape[-1:] != inner:
+        raise CallError(
+            f"data of shape {array.shape} does not fit {scalar}{inner[0]}: its last dimension must be {inner[0]}"
+        )
+    if grad and scalar not in ("float", "half", "double"):
+        raise GradientError(f"elements of type {scalar} carry no gradient", remedy="pass dtype='float', or grad=False")
+    if inner:
+        t = spy.Tensor.empty(device, shape=array.shape[:-1], dtype=f"{scalar}{inner[0]}")
+        t.copy_from_numpy(array)
+    else:
+        t = spy.Tensor.from_numpy(device, array)
+    return t.with_grads(zero=True) if grad else t
+
+
+def extent(shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> int:
+    """Give one more than the largest element index that a view touches.
+
+    Examples
+    --------
+    >>> extent((2, 3), (3, 1), 4)
+    10
+    """
+    return offset + 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True) if n > 0 and s > 0)
+
+
+def check_extent(t: slangpy.Tensor, name: str) -> None:
+    """Refuse a view that reaches beyond its storage; reading it would be foreign memory or a crash.
+
+    Raises
+    ------
+    CallError
+        Naming both sizes.
+    """
+    stride = t.dtype.buffer_layout.stride
+    needed = extent(t.shape.as_tuple(), t.strides.as_tuple(), t.offset) * stride
+    if needed > t.storage.size:
+        raise CallError(
+            f"{name} is a view of shape {t.shape.as_tuple()} that needs {needed} bytes, but its storage has "
+            f"{t.storage.size}",
+            remedy="give the view a shape with as many elements as the tensor it was made from",
+        )

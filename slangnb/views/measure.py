@@ -1,0 +1,223 @@
+"""Numbers measured on an array: statistics, limits, histogram, and where it is not finite.
+
+Pure functions of numpy arrays. Everything is computed in float64 and in pieces, so that a large half or
+float32 array is neither overflowed nor copied whole.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+_PIECE = 1 << 20
+_BIGGEST = float(np.finfo(np.float64).max)
+
+
+@dataclass(frozen=True)
+class Stats:
+    """Statistics of an array, of its finite elements unless the name says otherwise.
+
+    `min`, `max`, `mean`, `std` (population) and `norm` (L2) are None when no element is finite.
+    """
+
+    count: int
+    min: float | None
+    max: float | None
+    mean: float | None
+    std: float | None
+    norm: float | None
+    zeros: int
+    nan: int
+    pos_inf: int
+    neg_inf: int
+
+    @property
+    def empty(self) -> bool:
+        """Whether the array has no elements at all."""
+        return self.count == 0
+
+    @property
+    def all_zero(self) -> bool:
+        """Whether there are elements and every one of them is exactly zero."""
+        return self.count > 0 and self.zeros == self.count
+
+    @property
+    def not_finite(self) -> str:
+        """What is not finite, in words: "3 NaN, 1 +Inf"; an empty string when all is finite."""
+        counts = ((self.nan, "NaN"), (self.pos_inf, "+Inf"), (self.neg_inf, "-Inf"))
+        return ", ".join(f"{count} {word}" for count, word in counts if count)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The range that a colour scale or an axis covers; `symmetric` ones are centred on zero."""
+
+    lo: float
+    hi: float
+    symmetric: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Marks:
+    """Where the drawn elements are not finite: three masks of the shape of the drawn array."""
+
+    nan: Mask
+    pos_inf: Mask
+    neg_inf: Mask
+
+    @property
+    def any(self) -> bool:
+        """Whether anything is marked."""
+        return bool(self.nan.any() or self.pos_inf.any() or self.neg_inf.any())
+
+
+@dataclass(frozen=True, eq=False)
+class Histogram:
+    """How many finite elements fall between neighbouring `edges` (one more edge than counts)."""
+
+    counts: NDArray[np.int64]
+    edges: Floats
+
+
+def _pieces(array: Array) -> Iterator[Floats]:
+    flat = array.reshape(-1)
+    for start in range(0, flat.size, _PIECE):
+        yield flat[start : start + _PIECE].astype(np.float64)
+
+
+def measure(array: Array) -> Stats:
+    """Compute the statistics of an array in float64.
+
+    Parameters
+    ----------
+    array : numpy array of any shape, boolean, integer or floating
+
+    Returns
+    -------
+    Stats
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> stats = measure(np.array([3.0, 4.0, np.nan], np.float32))
+    >>> stats.norm, stats.mean, stats.not_finite
+    (5.0, 3.5, '1 NaN')
+    """
+    finite = zeros = nan = pos_inf = neg_inf = 0
+    low, high = np.inf, -np.inf
+    for piece in _pieces(array):
+        good = piece[np.isfinite(piece)]
+        missing = int(np.isnan(piece).sum())
+        above = int((piece == np.inf).sum())
+        nan, pos_inf = nan + missing, pos_inf + above
+        neg_inf += piece.size - good.size - missing - above
+        finite, zeros = finite + good.size, zeros + int((good == 0).sum())
+        if good.size:
+            low, high = min(low, float(good.min())), max(high, float(good.max()))
+    if not finite:
+        return Stats(array.size, None, None, None, None, None, zeros, nan, pos_inf, neg_inf)
+    # Sums are taken of x / scale, so that squares of very large or very small numbers stay in range.
+    # A power of two divides without rounding.
+    scale = math.ldexp(1.0, math.frexp(max(abs(low), abs(high)))[1] - 1)
+    total = squares = 0.0
+    for piece in _pieces(array):
+        good = piece[np.isfinite(piece)] / scale
+        total, squares = total + float(good.sum()), squares + float(np.dot(good, good))
+    mean = total / finite
+    spread = 0.0
+    for piece in _pieces(array):
+        away = piece[np.isfinite(piece)] / scale - mean
+        spread += float(np.dot(away, away))
+    # The mean of equal numbers may round to just outside them.
+    centre = min(max(mean * scale, low), high)
+    deviation = 0.0 if low == high else float(np.sqrt(spread / finite)) * scale
+    norm = float(np.sqrt(squares)) * scale
+    return Stats(array.size, low, high, centre, deviation, norm, zeros, nan, pos_inf, neg_inf)
+
+
+def limits(stats: Stats, *, symmetric: bool = False) -> Limits:
+    """Choose the range of a scale so that it holds every finite element.
+
+    Parameters
+    ----------
+    stats : Stats
+    symmetric : bool
+        Centre the range on zero, as gradients need.
+
+    Returns
+    -------
+    Limits
+        Never empty: equal elements get a range around them, no finite elements get 0 to 1 (or -1 to 1).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> limits(measure(np.array([-1.0, 3.0])), symmetric=True)
+    Limits(lo=-3.0, hi=3.0, symmetric=True)
+    """
+    if stats.min is None or stats.max is None:
+        return Limits(-1.0 if symmetric else 0.0, 1.0, symmetric)
+    largest = max(abs(stats.min), abs(stats.max))
+    if symmetric:
+        reach = largest or 1.0
+        return Limits(-reach, reach, True)
+    # Differences lost in rounding would make a scale with equal labels: treat them as equal elements.
+    if stats.max - stats.min > 1e-12 * largest:
+        return Limits(stats.min, stats.max)
+    pad = 0.1 * largest or 0.5
+    return Limits(max(stats.min - pad, -_BIGGEST), min(stats.max + pad, _BIGGEST))
+
+
+def marks(array: Array) -> Marks:
+    """Find the elements that are not finite.
+
+    Parameters
+    ----------
+    array : numpy array of any shape
+
+    Returns
+    -------
+    Marks
+        Three masks of the same shape.
+    """
+    if array.dtype.kind != "f":
+        none = np.zeros(array.shape, np.bool_)
+        return Marks(none, none, none)
+    return Marks(np.isnan(array), np.isposinf(array), np.isneginf(array))
+
+
+def histogram(array: Array, stats: Stats, *, bins: int = 64) -> Histogram | None:
+    """Count the finite elements in equal steps from the smallest to the largest.
+
+    Parameters
+    ----------
+    array : numpy array of any shape
+    stats : Stats
+        Those of the same array.
+    bins : int
+
+    Returns
+    -------
+    Histogram or None
+        None when there is nothing to see: fewer elements than bins, all equal, or none finite.
+    """
+    if stats.min is None or stats.max is None or stats.count < bins:
+        return None
+    span = stats.max - stats.min
+    # Steps must be wide enough to have different edges; ranges past the largest float have no width at all.
+    if not np.isfinite(span) or span <= 1e-12 * max(abs(stats.min), abs(stats.max)) or span < 1e-300:
+        return None
+    edges = np.linspace(stats.min, stats.max, bins + 1)
+    counts = np.zeros(bins, np.int64)
+    for piece in _pieces(array):
+        counts += np.histogram(piece[np.isfinite(piece)], bins, (stats.min, stats.max))[0]
+    return Histogram(counts, edges)

@@ -1,0 +1,324 @@
+"""What a pair view shows, as plain data: no drawing, no device, no browser.
+
+`pair_model` turns two arrays into frozen dataclasses; everything that draws reads those and decides nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from slangnb.errors import CallError
+from slangnb.views import reduce
+from slangnb.views.measure import (
+    Array,
+    Histogram,
+    Limits,
+    Marks,
+    Stats,
+    histogram,
+    limits,
+    marks,
+    measure,
+)
+from slangnb.views.reduce import Kind, Layout
+from slangnb.views.text import dtype_words, elements
+
+__all__ = [
+    "Histogram",
+    "Kind",
+    "Layout",
+    "Limits",
+    "Marks",
+    "PairModel",
+    "Panel",
+    "Role",
+    "Stats",
+    "make_panel",
+    "pair_model",
+]
+
+Role = Literal["value", "gradient"]
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """One picture: an array small enough to draw and what was measured on the whole of it.
+
+    Attributes
+    ----------
+    kind : "scalar", "line", "image", "facets", "rgb" or "empty"
+    array : numpy array
+        scalar (), line (k, n), image (rows, columns), facets (k, rows, columns), rgb (rows, columns, 3 or 4).
+    limits, marks, stats
+        `marks` has the shape of `array` (for rgb without the last axis); `stats` are of the whole tensor.
+    upper : numpy array or None
+        Of a reduced line: `array` holds the smallest and `upper` the largest element of each column.
+    positions : float64 array (n,)
+        Of a line: where its points lie, in elements.
+    steps : (int, int)
+        Of an image: rows and columns of elements that one drawn pixel stands for.
+    labels : tuple of str
+        Names of the components of a vector type.
+    text : str
+        The elements on one line, or empty when there are too many.
+    """
+
+    kind: Kind
+    array: Array
+    limits: Limits
+    marks: Marks
+    stats: Stats
+    histogram: Histogram | None = None
+    upper: Array | None = None
+    positions: Array | None = None
+    steps: tuple[int, int] = (1, 1)
+    labels: tuple[str, ...] = ()
+    text: str = ""
+    caption: str = ""
+
+    @property
+    def remark(self) -> str:
+        """What deserves attention, in a few words; an empty string when nothing does."""
+        if self.limits.symmetric and self.stats.all_zero:
+            return "0 everywhere"
+        outside = self.stats.not_finite and self.kind != "empty" and not self.marks.any
+        return self.stats.not_finite + (" (none in this slice)" if outside else "")
+
+
+@dataclass(frozen=True, eq=False)
+class PairModel:
+    """A tensor's value and gradient, ready to be drawn or written.
+
+    Attributes
+    ----------
+    name, dtype, device : str
+        dtype as in "float32" or "float3"; device empty for plain arrays.
+    shape : tuple of int
+        Of the tensor; the axes of a vector type are not part of it.
+    value, gradient : Panel
+        `gradient` is None when the tensor has none.
+    caption : str
+        What the picture leaves out: slices, reductions, a gradient that is not that of these elements.
+    note : str
+        What deserves attention, in words: "gradient is 0 everywhere", "value: 3 NaN".
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    device: str
+    value: Panel
+    gradient: Panel | None
+    caption: str = ""
+    note: str = ""
+
+    @property
+    def panels(self) -> tuple[tuple[Role, Panel], ...]:
+        """The panels there are, each with its role, value first."""
+        value: tuple[Role, Panel] = ("value", self.value)
+        return (value,) if self.gradient is None else (value, ("gradient", self.gradient))
+
+
+def _checked(array: Array, what: str) -> Array:
+    if array.dtype.kind == "c":
+        raise CallError(
+            f"{what} is complex ({array.dtype}), which has no single picture",
+            remedy="show its parts: show(real=z.real, imag=z.imag)",
+        )
+    if array.dtype.kind not in "fiub":
+        raise CallError(
+            f"{what} holds no numbers (dtype {array.dtype})", remedy="convert it first: show(x.astype(float))"
+        )
+    return array
+
+
+def _is_colour(array: Array, stats: Stats) -> bool:
+    if array.dtype.kind == "u" and array.dtype.itemsize == 1:
+        return True
+    inside = stats.min is not None and stats.max is not None and stats.min >= 0 and stats.max <= 1
+    return array.dtype.kind == "f" and inside
+
+
+def make_panel(array: Array, layout: Layout, *, gradient: bool = False, stats: Stats | None = None) -> Panel:
+    """Reduce an array to what is drawn of it, and measure it.
+
+    Parameters
+    ----------
+    array : numpy array
+        Of the tensor's axes followed by those of its elements.
+    layout : Layout
+        From `slangnb.views.reduce.choose`.
+    gradient : bool
+        Centre the limits on zero, and keep the elements farthest from zero.
+    stats : Stats or None
+        Those of `array`, where they are known.
+
+    Returns
+    -------
+    Panel
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from slangnb.views.reduce import choose
+    >>> panel = make_panel(np.array([3.0, -4.0]), choose((2,)), gradient=True)
+    >>> panel.kind, panel.limits
+    ('line', Limits(lo=-4.0, hi=4.0, symmetric=True))
+    """
+    stats = measure(array) if stats is None else stats
+    part = array[layout.index] if layout.index else array
+    if layout.kind == "facets":
+        part = np.moveaxis(part, -1, 0)
+    panel = Panel(
+        kind=layout.kind,
+        array=part,
+        limits=limits(stats, symmetric=gradient),
+        marks=marks(part),
+        stats=stats,
+        labels=layout.labels,
+        text=elements(array),
+        caption=layout.caption,
+    )
+    if layout.kind == "line":
+        panel = _line(panel)
+    elif layout.kind in ("image", "facets", "rgb"):
+        panel = _image(panel, gradient)
+        if layout.kind != "rgb":
+            panel = replace(panel, histogram=histogram(array, stats))
+    elif layout.kind == "empty":
+        panel = replace(panel, text="")
+    # What changes in the caller's array later must not change the picture.
+    shared = np.may_share_memory(panel.array, array)
+    return replace(panel, array=panel.array.copy()) if shared else panel
+
+
+def _line(panel: Panel) -> Panel:
+    # Components become lines, except of a single element: that is one line over its components.
+    lines = panel.array.T if panel.array.ndim == 2 else panel.array[None]
+    lines = np.ascontiguousarray(lines)
+    count = lines.shape[1]
+    if count <= reduce.LINE_POINTS:
+        return replace(panel, array=lines, marks=marks(lines), positions=np.arange(count, dtype=np.float64))
+    low, high, found, positions = reduce.envelope(lines)
+    said = f"{count} elements drawn as the smallest and largest of each of {reduce.LINE_COLUMNS} columns"
+    return replace(
+        panel, array=low, upper=high, marks=found, positions=positions, caption=_join(panel.caption, said)
+    )
+
+
+def _image(panel: Panel, gradient: bool) -> Panel:
+    image = panel.array
+    rows, columns = image.shape[1:] if panel.kind == "facets" else image.shape[:2]
+    steps = reduce.block_steps(rows, columns)
+    if panel.kind == "rgb":
+        return _colours(panel, steps)
+    if steps == (1, 1):
+        return panel
+    if panel.kind == "image":
+        drawn, found = reduce.blocks(image, steps, about_zero=gradient)
+    else:
+        layers = [reduce.blocks(layer, steps, about_zero=gradient) for layer in image]
+        drawn = np.stack([layer for layer, _ in layers])
+        masks = [(m.nan, m.pos_inf, m.neg_inf) for _, m in layers]
+        found = Marks(*(np.stack(group) for group in zip(*masks, strict=True)))
+    block = f"{steps[0]} x {steps[1]} elements"
+    said = f"each pixel is 1 of {block}: the one farthest from their mean (gradient: from 0)"
+    return replace(panel, array=drawn, marks=found, steps=steps, caption=_join(panel.caption, said))
+
+
+def _colours(panel: Panel, steps: tuple[int, int]) -> Panel:
+    image, found = reduce.colours(panel.array, steps)
+    said = f"each pixel is the first of {steps[0]} x {steps[1]} elements" if steps != (1, 1) else ""
+    return replace(panel, array=image, marks=found, steps=steps, caption=_join(panel.caption, said))
+
+
+def _join(*parts: str) -> str:
+    return "; ".join(dict.fromkeys(part for part in parts if part))
+
+
+def _notes(value: Panel, gradient: Panel | None) -> str:
+    parts = [f"value: {value.remark}"] if value.remark else []
+    if gradient is not None and gradient.stats.all_zero:
+        parts.append("gradient is 0 everywhere")
+    elif gradient is not None and gradient.remark:
+        parts.append(f"gradient: {gradient.remark}")
+    return _join(*parts)
+
+
+def pair_model(
+    value: Array,
+    gradient: Array | None = None,
+    *,
+    name: str,
+    element: tuple[int, ...] = (),
+    device: str = "",
+    remark: str = "",
+) -> PairModel:
+    """Decide what is drawn of a value and its gradient.
+
+    Parameters
+    ----------
+    value : numpy array, boolean, integer or floating
+        Of the tensor's axes followed by those of its elements.
+    gradient : numpy array of the same shape, or None
+    name : str
+    element : tuple of int
+        Shape of one element: `(3,)` for float3, `()` for a scalar type.
+    device : str
+        Where the tensor lives, as in "llvmpipe".
+    remark : str
+        Added to the caption: what the caller left out.
+
+    Returns
+    -------
+    PairModel
+
+    Raises
+    ------
+    CallError
+        The arrays are complex, hold no numbers, or differ in shape.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> model = pair_model(np.array([1.0, 2.0]), np.zeros(2), name="x")
+    >>> model.value.kind, model.note
+    ('line', 'gradient is 0 everywhere')
+    """
+    _checked(value, name)
+    if gradient is not None and _checked(gradient, f"the gradient of {name}").shape != value.shape:
+        raise CallError(
+            f"the gradient of {name} has shape {gradient.shape} and its value {value.shape}",
+            remedy="give a gradient of the value's own shape",
+        )
+    shape = value.shape[: value.ndim - len(element)]
+    stats = measure(value)
+    colour = _is_colour(value, stats)
+    # A plain array whose last axis is as short as a vector is most likely an image or a field of vectors.
+    drawn_shape, drawn_element, said = shape, element, ""
+    if not element and len(shape) == 3 and shape[-1] in (2, 3, 4) and min(shape[:2]) > 4:
+        drawn_shape, drawn_element = shape[:2], shape[2:]
+        said = (
+            "last axis drawn as colour"
+            if colour and shape[-1] > 2
+            else f"last axis drawn as {shape[-1]} components"
+        )
+    drawn = make_panel(value, reduce.choose(drawn_shape, drawn_element, colour=colour), stats=stats)
+    slope = None
+    if gradient is not None:
+        slope = make_panel(gradient, reduce.choose(drawn_shape, drawn_element), gradient=True)
+        if drawn.kind == "rgb":
+            slope = replace(slope, labels=drawn.labels)
+    return PairModel(
+        name=name,
+        dtype=dtype_words(value.dtype, element),
+        shape=shape,
+        device=device,
+        value=drawn,
+        gradient=slope,
+        caption=_join(said, drawn.caption, slope.caption if slope is not None else "", remark),
+        note=_notes(drawn, slope),
+    )

@@ -1,0 +1,241 @@
+"""Which part of an array is drawn, and how a large part is made small enough to draw.
+
+Pure functions of shapes and numpy arrays. Nothing is left out in silence: each choice comes with its caption.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from slangnb.views.measure import Array, Floats, Marks, Mask, marks
+
+Kind = Literal["scalar", "line", "image", "facets", "rgb", "empty"]
+
+LINE_POINTS = 4096
+LINE_COLUMNS = 1024
+IMAGE_SIDE = 512
+MAX_FACETS = 4
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How an array is drawn: the kind, the part of it (`index`), and what to say about the choice.
+
+    `labels` name the components of a vector type; `caption` is empty when everything is drawn.
+    """
+
+    kind: Kind
+    index: tuple[int | slice, ...] = ()
+    labels: tuple[str, ...] = ()
+    caption: str = ""
+
+
+def _middle(shape: tuple[int, ...], keep: int) -> tuple[tuple[int | slice, ...], str]:
+    """Index the middle of all axes but the last `keep`; say so."""
+    leading = shape[: len(shape) - keep]
+    picks = tuple(size // 2 for size in leading)
+    index: tuple[int | slice, ...] = (*picks, *(slice(None),) * keep)
+    if not leading:
+        return index, ""
+    written = ", ".join([*map(str, picks), *(":",) * keep])
+    of = str(leading[0]) if len(leading) == 1 else "(" + ", ".join(map(str, leading)) + ")"
+    return index, f"slice [{written}] of {of}"
+
+
+def _component_labels(count: int) -> tuple[str, ...]:
+    return tuple("xyzw"[:count]) if count <= 4 else tuple(str(i) for i in range(count))
+
+
+def choose(shape: tuple[int, ...], element: tuple[int, ...] = (), *, colour: bool = False) -> Layout:
+    """Choose how to draw an array.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Of the tensor.
+    element : tuple of int
+        Of one element: `(3,)` for float3, `(2, 2)` for float2x2, `()` for a scalar type. Its axes follow
+        those of the tensor in the array.
+    colour : bool
+        The elements can be drawn as colours: three or four components, all within the range of a colour.
+
+    Returns
+    -------
+    Layout
+
+    Examples
+    --------
+    >>> choose((8, 64, 64)).caption
+    'slice [4, :, :] of 8'
+    >>> choose((32, 32), (3,)).labels
+    ('x', 'y', 'z')
+    """
+    whole = shape + element
+    if 0 in whole:
+        return Layout("empty")
+    if len(element) == 1:
+        return _choose_vectors(shape, element[0], colour)
+    if not whole:
+        return Layout("scalar")
+    if len(whole) == 1:
+        return Layout("line", (slice(None),))
+    if len(whole) == 2 and min(whole) == 1 and max(whole) > 1:
+        # A picture one pixel high says less than a line.
+        row = whole[0] == 1
+        text = "row [0, :]" if row else "column [:, 0]"
+        index: tuple[int | slice, ...] = (0, slice(None)) if row else (slice(None), 0)
+        return Layout("line", index, (), f"{text} drawn as a line")
+    index, caption = _middle(whole, 2)
+    return Layout("image", index, (), caption)
+
+
+def _choose_vectors(shape: tuple[int, ...], count: int, colour: bool) -> Layout:
+    labels = _component_labels(count)
+    if all(size == 1 for size in shape):
+        index: tuple[int | slice, ...] = (*(0,) * len(shape), slice(None))
+        return Layout("line", index, labels)
+    if len(shape) == 1:
+        if count <= MAX_FACETS:
+            return Layout("line", (slice(None), slice(None)), labels)
+        return Layout(
+            "image", (slice(None), slice(None)), (), "one row per element, one column per component"
+        )
+    index, caption = _middle(shape, 2)
+    if colour and count in (3, 4):
+        return Layout("rgb", (*index, slice(None)), tuple("rgba"[:count]), caption)
+    if count > MAX_FACETS:
+        said = f"components 0 to {MAX_FACETS - 1} of {count}"
+        caption = f"{caption}; {said}" if caption else said
+        return Layout("facets", (*index, slice(MAX_FACETS)), labels[:MAX_FACETS], caption)
+    return Layout("facets", (*index, slice(None)), labels, caption)
+
+
+def envelope(lines: Array, columns: int = LINE_COLUMNS) -> tuple[Floats, Floats, Marks, Floats]:
+    """Reduce lines to the smallest and largest element of each column, so that no peak is lost.
+
+    Parameters
+    ----------
+    lines : numpy array (k, n)
+    columns : int
+        At most n.
+
+    Returns
+    -------
+    low, high : float64 arrays (k, columns)
+        NaN where a column has no finite element.
+    marks : Marks
+        Masks (k, columns): the column holds such an element.
+    positions : float64 array (columns,)
+        The middle of each column, in elements.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> low, high, _, positions = envelope(np.arange(6.0)[None], columns=2)
+    >>> low, high, positions
+    (array([[0., 3.]]), array([[2., 5.]]), array([1., 4.]))
+    """
+    count = lines.shape[1]
+    edges = np.linspace(0, count, columns + 1).astype(np.int64)
+    starts, ends = edges[:-1], edges[1:]
+    found = marks(lines)
+    values = lines.astype(np.float64)
+    finite = np.isfinite(values)
+    low = np.minimum.reduceat(np.where(finite, values, np.inf), starts, axis=1)
+    high = np.maximum.reduceat(np.where(finite, values, -np.inf), starts, axis=1)
+    low[np.isposinf(low)] = np.nan
+    high[np.isneginf(high)] = np.nan
+    reduced = Marks(
+        *(np.logical_or.reduceat(m, starts, axis=1) for m in (found.nan, found.pos_inf, found.neg_inf))
+    )
+    return low, high, reduced, (starts + ends - 1) / 2.0
+
+
+def block_steps(rows: int, columns: int) -> tuple[int, int]:
+    """How many rows and columns of elements one drawn pixel stands for."""
+    return -(-rows // IMAGE_SIDE), -(-columns // IMAGE_SIDE)
+
+
+def blocks(image: Array, steps: tuple[int, int], *, about_zero: bool) -> tuple[Floats, Marks]:
+    """Reduce an image to one element per block: the one farthest from the mean of its block, or from zero.
+
+    A mean would hide a lone peak, and a sample would miss it.
+
+    Parameters
+    ----------
+    image : numpy array (rows, columns)
+    steps : (int, int)
+        Rows and columns of a block; the last blocks may be smaller.
+    about_zero : bool
+        Keep the element of largest magnitude, as a gradient needs.
+
+    Returns
+    -------
+    drawn : float64 array (ceil(rows / steps[0]), ceil(columns / steps[1]))
+        Each the chosen finite element, NaN where a block has none.
+    marks : Marks
+        The block holds such an element.
+    """
+    down, across = steps
+    rows, columns = image.shape
+    tall, wide = -(-rows // down), -(-columns // across)
+    drawn = np.full((tall, wide), np.nan)
+    masks = [np.zeros((tall, wide), np.bool_) for _ in range(3)]
+    for top in range(tall):
+        slab = image[top * down : (top + 1) * down].astype(np.float64)
+        # Pad to whole blocks and put the elements of each block in one row: (wide, elements of a block).
+        padded = np.pad(slab, ((0, 0), (0, wide * across - columns)), constant_values=np.nan)
+        there = np.pad(np.ones(slab.shape, np.bool_), ((0, 0), (0, wide * across - columns)))
+        cells = padded.reshape(len(slab), wide, across).transpose(1, 0, 2).reshape(wide, -1)
+        inside = there.reshape(len(slab), wide, across).transpose(1, 0, 2).reshape(wide, -1)
+        finite = np.isfinite(cells)
+        safe = np.where(finite, cells, 0.0)
+        if about_zero:
+            centre = np.zeros((wide, 1))
+        else:
+            # Divided first: the sum of large elements may be past the largest float.
+            counts = np.maximum(finite.sum(axis=1, keepdims=True), 1)
+            centre = (safe / counts).sum(axis=1, keepdims=True)
+        distance = np.where(finite, np.abs(safe / 2 - centre / 2), -1.0)
+        picked = distance.argmax(axis=1)
+        some = finite.any(axis=1)
+        drawn[top, some] = cells[np.arange(wide), picked][some]
+        for mask, found in zip(
+            masks, (np.isnan(cells) & inside, np.isposinf(cells), np.isneginf(cells)), strict=True
+        ):
+            mask[top] = found.any(axis=1)
+    return drawn, Marks(*masks)
+
+
+def colours(image: Array, steps: tuple[int, int]) -> tuple[Array, Marks]:
+    """Reduce an image of colours to the first element of each block.
+
+    A colour is taken whole: choosing each component by itself would invent colours that are not there.
+
+    Parameters
+    ----------
+    image : numpy array (rows, columns, 3 or 4)
+        Bytes, or numbers from 0 to 1.
+    steps : (int, int)
+        Rows and columns of a block.
+
+    Returns
+    -------
+    drawn : array (ceil(rows / steps[0]), ceil(columns / steps[1]), 3 or 4)
+        Numbers from 0 to 1.
+    marks : Marks
+        Whether any component of any element of the block is not finite; without the last axis.
+    """
+    whole = marks(image)
+    found = Marks(*(_any_in_block(m, steps) for m in (whole.nan, whole.pos_inf, whole.neg_inf)))
+    drawn = image[:: steps[0], :: steps[1]]
+    return (drawn / np.float64(255) if drawn.dtype.kind == "u" else drawn), found
+
+
+def _any_in_block(mask: Mask, steps: tuple[int, int]) -> Mask:
+    here = np.asarray(mask.any(axis=-1))
+    down = np.asarray(np.logical_or.reduceat(here, np.arange(0, here.shape[0], steps[0]), axis=0))
+    return np.asarray(np.logical_or.reduceat(down, np.arange(0, here.shape[1], steps[1]), axis=1))

@@ -1,0 +1,79 @@
+"""Fixtures for all tests: a driver in place, one session, clean IPython shells."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from slangnb.devices import driver
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Bring the software driver where there is none, before anything imports SlangPy."""
+    driver.ensure()
+    driver.activate()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Say why GPU tests do not run on a machine without a GPU."""
+    if any(item.get_closest_marker("gpu") for item in items):
+        from slangnb.devices.backend import enumerate_backends
+
+        if all(b.software or b.name == "cpu" for b in enumerate_backends()):
+            for item in items:
+                if item.get_closest_marker("gpu"):
+                    item.add_marker(pytest.mark.skip(reason="this machine has no GPU"))
+
+
+@pytest.fixture(scope="session")
+def session() -> Iterator[Any]:
+    """The session that all tests share; SLANGNB_TEST_BACKEND chooses another backend than the best."""
+    from slangnb.runtime.session import Session, set_session
+
+    made = Session(os.environ.get("SLANGNB_TEST_BACKEND"), guard_seconds=60)
+    set_session(made)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def ones() -> Any:
+    """Give a result tensor a gradient of ones, as the seed of a backward call."""
+
+    def seeded(y: Any) -> Any:
+        y = y.with_grads()
+        value = y.to_numpy()
+        y.grad.copy_from_numpy(np.ones_like(value))
+        return y
+
+    return seeded
+
+
+@pytest.fixture
+def shell(session: Any) -> Iterator[Any]:
+    """A fresh IPython shell with slangnb loaded; the session survives it."""
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from slangnb.notebook import extension
+
+    InteractiveShell.clear_instance()
+    made = InteractiveShell.instance()
+    extension.load_ipython_extension(made)
+    yield made
+    _keep_session(made)
+    InteractiveShell.clear_instance()
+
+
+def _keep_session(shell: Any) -> None:
+    from slangnb.notebook import extension
+    from slangnb.runtime.session import session as current
+    from slangnb.runtime.session import set_session
+
+    kept = current()
+    set_session(None)
+    extension.unload_ipython_extension(shell)
+    set_session(kept)
