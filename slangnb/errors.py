@@ -145,7 +145,7 @@ class CompileError(SlangNbError):
     """
 
     def __init__(self, diagnostics: tuple[Diagnostic, ...] | list[Diagnostic], *, remedy: str = "") -> None:
-        self.diagnostics = tuple(diagnostics)
+        self.diagnostics = tuple(sorted(diagnostics, key=lambda d: d.severity != "error"))
         errors = [d for d in self.diagnostics if d.severity == "error"]
         super().__init__("\n".join(d.render() for d in errors or self.diagnostics), remedy=remedy)
 

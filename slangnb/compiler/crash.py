@@ -14,7 +14,6 @@ from slangnb.compiler.tokens import Tokens
 
 _MANY_ROUNDS = 500
 _LARGE_ARRAY = 1024
-_DERIVE = ("bwd_diff", "fwd_diff", "__bwd_diff", "__fwd_diff")
 
 
 class _Suspect:
@@ -117,19 +116,21 @@ def _shape_condition(suspect: _Suspect) -> Iterator[str]:
 def _load_in_branch(suspect: _Suspect) -> Iterator[str]:
     loaded = {p.name: p.type for p in suspect.function.parameters if re.match(r"I\w*Tensor<", p.type)}
     tokens = suspect.tokens
+    end = branch = 0
     for k in suspect.body if loaded else ():
-        if tokens.text(k) != "if" or tokens.text(k + 1) != "(":
-            continue
-        start = tokens.skip(k + 1, suspect.body.stop)
-        for i in range(start, _statement_end(tokens, start, suspect.body.stop)):
-            name = tokens.text(i)
-            if name in loaded and tokens.text(i + 1) in ("[", "."):
-                concrete = loaded[name].split("<")[0][1:]
-                yield (
-                    f"`{name}` is an {loaded[name].split('<')[0]} and is read inside the `if` at line "
-                    f"{suspect.line(k)}: declare it as {concrete}, or read it before the `if`."
-                )
-                return
+        if tokens.text(k) == "if" and tokens.text(k + 1) == "(":
+            branch = k
+            if k >= end:  # an inner `if` ends with the outer one
+                start = tokens.skip(k + 1, suspect.body.stop)
+                end = _statement_end(tokens, start, suspect.body.stop)
+        name = tokens.text(k)
+        if k < end and name in loaded and tokens.text(k + 1) in ("[", ".") and tokens.text(k + 2) != "shape":
+            interface = loaded[name].split("<")[0]
+            yield (
+                f"`{name}` is an {interface} and is read inside the `if` at line {suspect.line(branch)}: "
+                f"declare it as {interface[1:]}, or read it before the `if`."
+            )
+            return
 
 
 def _statement_end(tokens: Tokens, index: int, stop: int) -> int:
@@ -154,8 +155,8 @@ def _statement_end_of_else(tokens: Tokens, index: int, stop: int) -> int:
 def _derives_again(suspect: _Suspect) -> Iterator[str]:
     for k in suspect.calls("bwd_diff", "__bwd_diff"):
         yield (
-            f"`{suspect.function.name}` calls `bwd_diff` at line {suspect.line(k)}, and that cannot be derived "
-            "once more: for second derivatives use `sn.hvp`, or `fwd_diff` in a differentiable function."
+            f"`{suspect.function.name}` calls `bwd_diff` at line {suspect.line(k)}, and that cannot be "
+            "derived once more: for second derivatives use `sn.hvp`, or `fwd_diff` instead."
         )
         return
 
@@ -168,16 +169,16 @@ def _nested_forward(suspects: list[_Suspect]) -> Iterator[str]:
             next(u for u in uses if u[0].function.name != uses[0][0].function.name),
         )
         yield (
-            f"`fwd_diff` at line {outer.line(a)} goes over `{inner.function.name}`, which uses `fwd_diff` too "
-            f"(line {inner.line(b)}): derive at most twice in all."
+            f"`fwd_diff` at line {outer.line(a)} goes over `{inner.function.name}`, which uses `fwd_diff` "
+            f"too (line {inner.line(b)}): derive at most twice in all."
         )
 
 
 def _prints(suspect: _Suspect) -> Iterator[str]:
     for k in suspect.calls("print"):
         yield (
-            f"`{suspect.function.name}` calls `print` at line {suspect.line(k)}: move the call into a function "
-            "of its own that is not differentiable, and call it with `no_diff`."
+            f"`{suspect.function.name}` calls `print` at line {suspect.line(k)}: move the call into a "
+            "function of its own that is not differentiable, and call it with `no_diff`."
         )
         return
 
@@ -195,6 +196,6 @@ def _too_long(suspect: _Suspect) -> Iterator[str]:
     for k in suspect.body:
         if tokens.text(k) == "[" and tokens.text(k + 2) == "]" and tokens.text(k + 3) in (";", ",", "="):
             size = tokens.text(k + 1)
-            if size.isdigit() and int(size[:9]) >= _LARGE_ARRAY and tokens.items[k - 1].is_name:
-                yield f"The array of {size} elements at line {suspect.line(k)} is kept by every thread: shrink it."
+            if size.isdecimal() and int(size[:9]) >= _LARGE_ARRAY and tokens.items[k - 1].is_name:
+                yield f"Every thread keeps the array of {size} elements at line {suspect.line(k)}: shrink it."
                 return

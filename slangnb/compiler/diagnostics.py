@@ -13,7 +13,9 @@ from slangnb.errors import Diagnostic
 _GENERATED = re.compile(r"[0-9a-f]{40,64}")
 _MODULE = re.compile(r"\bm_[0-9a-f]{12}(?:\.slang)?\b")
 _QUOTED_PATH = re.compile(r"'(?:[A-Za-z]:)?[/\\][^'\n]*[/\\]([^'/\\\n]+)'")
-_MANGLED = re.compile(r"\bN\d+Slang\d+(?:InternalError|[A-Za-z]*)E ")
+_INTERNAL = re.compile(r"Slang compilation aborted due to an exception of \w+ ")
+# What the compiler says of its own placeholders, or behind a syntax error on the same line, only echoes it.
+_ECHO = re.compile(r"<error>|'error'|\b(?:Ptr|typeof)<error|typeof\(Ptr<|<unknown name>|'Ptr<error")
 _FOLLOW_UP = ("import failed due to compilation error", "compilation ceased", "abort compilation")
 _WORD = re.compile(r"\w")
 #: Candidates among Slang's own functions that a message may list; an operator has over a hundred.
@@ -52,6 +54,7 @@ def parse(text: str, sources: Mapping[str, Source]) -> tuple[Diagnostic, ...]:
     """
     found: list[Diagnostic] = []
     dropped: list[Diagnostic] = []
+    skipping = False
     for message in messages(plain(text)):
         one = _diagnostic(message, sources)
         if message.abort or message.message.startswith(_FOLLOW_UP):
@@ -59,10 +62,14 @@ def parse(text: str, sources: Mapping[str, Source]) -> tuple[Diagnostic, ...]:
                 note = replace(one, severity="note", code="", message="imported here")
                 found[-1] = replace(found[-1], notes=(*found[-1].notes, note))
             dropped.append(one)
+        elif found and (_echoes(one, found) or (skipping and one.severity == "note")):
+            skipping = True
+            continue
         elif one.severity == "note" and found:
             found[-1] = replace(found[-1], notes=(*found[-1].notes, one))
         else:
             found.append(one)
+        skipping = False
     labels = {source.label for source in sources.values()}
     unique = dict.fromkeys(_settle(d, labels) for d in found or dropped[:1])
     if unique:
@@ -80,6 +87,17 @@ def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
     False
     """
     return any(d.severity == "error" for d in diagnostics)
+
+
+def _echoes(one: Diagnostic, found: list[Diagnostic]) -> bool:
+    """Say whether an error is only a consequence of those `found` before it."""
+    if one.severity != "error":
+        return False
+    if _ECHO.search(one.message):
+        return any(d.severity == "error" for d in found)
+    if one.code == "E30015" or not one.line:  # an unknown name is a mistake of its own
+        return False
+    return any(d.code.startswith("E2") and (d.file, d.line) == (one.file, one.line) for d in found)
 
 
 def _diagnostic(message: Message, sources: Mapping[str, Source]) -> Diagnostic:
@@ -164,7 +182,7 @@ def _named(text: str, sources: Mapping[str, Source]) -> str:
         return source.label if source else match.group()
 
     text = _QUOTED_PATH.sub(r"'\1'", _MODULE.sub(label, text))
-    return _MANGLED.sub("", text)
+    return _INTERNAL.sub("internal error of the compiler: ", text)
 
 
 def _settle(one: Diagnostic, labels: set[str]) -> Diagnostic:
@@ -174,7 +192,8 @@ def _settle(one: Diagnostic, labels: set[str]) -> Diagnostic:
     for note in dict.fromkeys(one.notes):
         if note.file not in labels:
             foreign += 1
-            if foreign > _MOST_FOREIGN_NOTES or not (note.message or note.line):
+            # A declaration inside Slang's own library is nothing that anyone can change.
+            if foreign > _MOST_FOREIGN_NOTES or note.message.startswith("see "):
                 continue
         notes.append(note)
     place = next((n for n in notes if n.file in labels and n.line), None)
@@ -187,4 +206,11 @@ def _settle(one: Diagnostic, labels: set[str]) -> Diagnostic:
             length=place.length,
             source=place.source,
         )
-    return replace(one, notes=tuple(notes))
+    return replace(one, notes=tuple(_brief(note, one) for note in notes))
+
+
+def _brief(note: Diagnostic, one: Diagnostic) -> Diagnostic:
+    """Leave out the place of a note when it is that of its message."""
+    if (note.file, note.line, note.column) == (one.file, one.line, one.column):
+        return replace(note, file="", line=0, column=0, source="")
+    return note

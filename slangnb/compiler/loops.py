@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from slangnb.compiler.declared import Declaration
 from slangnb.compiler.tokens import Tokens
 
-_COUNT = re.compile(r"(?:\w+ )?(\w+) = (-?\d+)")
-_BOUND = re.compile(r"(\w+) ?(<=?) ?(\d+)[uU]?")
-_ATTRIBUTE_NUMBER = re.compile(r"MaxIters ?\( ?(\d+) ?\)")
+_COUNT = re.compile(r"(?:\w+ )?(\w+) = (-?\d{1,9})")
+_BOUND = re.compile(r"(\w+) ?(<=?) ?(\d{1,9})[uU]?")
+_ATTRIBUTE_NUMBER = re.compile(r"MaxIters ?\( ?(\d{1,9}) ?\)")
 _MOST_ATTRIBUTES = 8
 _LONGEST_HEAD = 400
 
@@ -126,7 +126,7 @@ def rounds(tokens: Tokens, loop: Loop) -> int | None:
     name = re.escape(start.group(1))
     if re.fullmatch(rf"(?:{name} ?\+ ?\+|\+ ?\+ ?{name})", loop.step):
         step = 1
-    elif plus := re.fullmatch(rf"{name} ?\+ ?= ?([1-9]\d*)", loop.step):
+    elif plus := re.fullmatch(rf"{name} ?\+ ?= ?([1-9]\d{0, 8})", loop.step):
         step = int(plus.group(1))
     else:
         return None

@@ -9,8 +9,6 @@ from slangnb.compiler.scan import masked, scan
 
 _TOKEN = re.compile(r"[^\W\d]\w*+|\d[\w.]*+|::|->|[^\s\w]")
 _OPENING = {")": "(", "]": "[", "}": "{"}
-# Generic arguments longer than this are not worth telling from comparisons.
-_LONGEST_GENERIC = 200
 _NOT_IN_GENERICS = frozenset(";{}()")
 
 
@@ -47,7 +45,7 @@ class Tokens:
     (['f', '(', 'a', '[', '1', ']', ')', ';'], {3: 5, 1: 6})
     """
 
-    __slots__ = ("items", "partner", "plain")
+    __slots__ = ("_generics", "items", "partner", "plain")
 
     def __init__(self, text: str) -> None:
         self.items = [Token(m.group(), m.start(), m.end()) for m in _TOKEN.finditer(masked(text))]
@@ -56,6 +54,7 @@ class Tokens:
             for s in scan(text)
         )
         self.partner = self._match()
+        self._generics = self._match_generics()
 
     def _match(self) -> dict[int, int]:
         partner: dict[int, int] = {}
@@ -80,17 +79,23 @@ class Tokens:
         """Give the text of token `index`, "" beyond the ends."""
         return self.items[index].text if 0 <= index < len(self.items) else ""
 
+    def _match_generics(self) -> dict[int, int]:
+        """Pair each ``<`` with its ``>`` where nothing between them says that they are comparisons."""
+        pairs: dict[int, int] = {}
+        stack: list[int] = []
+        for index, token in enumerate(self.items):
+            if token.text == "<":
+                stack.append(index)
+            elif token.text == ">" and stack:
+                pairs[stack.pop()] = index
+            elif token.text in _NOT_IN_GENERICS:
+                stack.clear()
+        return pairs
+
     def after_generics(self, index: int, stop: int) -> int:
         """Give the index after the ``<...>`` that starts at `index`; `index` itself if it is a comparison."""
-        depth = 0
-        for k in range(index, min(stop, index + _LONGEST_GENERIC)):
-            text = self.items[k].text
-            if text in _NOT_IN_GENERICS:
-                return index
-            depth += (text == "<") - (text == ">")
-            if depth == 0:
-                return k + 1
-        return index
+        end = self._generics.get(index, stop)
+        return end + 1 if end < stop else index
 
     def skip(self, index: int, stop: int) -> int:
         """Give the index after token `index`, or after the whole group that it opens."""

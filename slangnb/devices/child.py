@@ -87,7 +87,10 @@ class Compiler:
             node = getattr(node, method)(*map(value, args), **{k: value(v) for k, v in kwargs.items()})
         if request["backward"]:
             node = node.bwds
-        node.debug_build_call_data(*map(value, request["args"]), **{k: value(v) for k, v in request["kwargs"].items()})
+        named = {k: value(v) for k, v in request["kwargs"].items()}
+        if isinstance(named.get("_result"), str):  # a call understands "tensor" and "numpy"; building alone does not
+            node = node.return_type(named.pop("_result"))
+        node.debug_build_call_data(*map(value, request["args"]), **named)
 
 
 def serve(backend: Backend, requests: BinaryIO, answers: BinaryIO) -> None:

@@ -17,7 +17,6 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
         return
     magics = SlangMagics(shell, parent=shell)
     shell.register_magics(magics)
-    shell.configurables.append(magics)
     shell.events.register("post_run_cell", _after_cell)
     display.register(shell)
     inspection.register(shell)

@@ -83,7 +83,7 @@ class SlangMagics(Magics):
             print(warning.render())
         if not (options.quiet or self.quiet):
             print(summary(module) + "".join(f"; {n}" for n in notes) + (f"  ({seconds * 1e3:.0f} ms)" if options.time else ""))
-        for label, reason in s.broken().items():
+        for label, reason in s.take_broken():
             print(f"warning: {label} does not compile any more:\n{reason}")
         if options.show:
             for function in commands.functions_of(module):

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from slangnb.compiler.reflection import Parameter
+from slangnb.compiler.reflection import Parameter, plain_name
 from slangnb.runtime.tensors import tidy
 
 PLAIN = frozenset({bool, int, float, type(None)})
@@ -95,17 +95,21 @@ def _prepare_dict(d: dict[str, Any], p: Parameter | None) -> dict[str, Any]:
 
 
 def _prepare_sequence(v: Any, p: Parameter | None) -> Any:
-    """Numbers for a vector parameter become SlangPy's vector; other sequences are left to SlangPy."""
-    if p is not None and p.type.kind == "vector" and len(v) == p.type.shape[0]:
-        if all(isinstance(n, int | float | np.number) for n in v):
-            import slangpy as spy
-
-            from slangnb.compiler.reflection import plain_name
-
-            made = getattr(spy, plain_name(p.type.name), None)
-            if made is not None:
-                return made(*[n.item() if isinstance(n, np.number) else n for n in v])
+    """A tuple of two to four numbers is a vector, as is a list for a vector parameter; others are left to SlangPy."""
+    if 2 <= len(v) <= 4 and all(isinstance(n, int | float | np.number) for n in v):
+        numbers = [n.item() if isinstance(n, np.number) else n for n in v]
+        if p is not None and p.type.kind == "vector" and p.type.shape == (len(v),):
+            return _vector(plain_name(p.type.name), numbers)
+        if isinstance(v, tuple):
+            return _vector(f"{'int' if all(type(n) is int for n in numbers) else 'float'}{len(v)}", numbers)
     return [prepare(n, None) for n in v] if isinstance(v, list) else v
+
+
+def _vector(name: str, numbers: list[Any]) -> Any:
+    import slangpy as spy
+
+    made = getattr(spy, name, None)  # there is none for double
+    return made(*numbers) if made is not None else numbers
 
 
 def prepare(value: Any, p: Parameter | None) -> Any:

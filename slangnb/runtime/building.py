@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from slangnb.compiler.diagnostics import parse
 from slangnb.compiler.graph import Graph, Unit
+from slangnb.compiler.includes import SELF, inline_includes
 from slangnb.compiler.lint import lint
 from slangnb.compiler.loading import Loaded, captured_log, load, slangpy_errors
 from slangnb.compiler.reflection import ModuleInfo, reflect
 from slangnb.compiler.remedies import with_remedies
 from slangnb.compiler.source import (
-    Import,
     Source,
     check,
     content_hash,
@@ -99,33 +99,32 @@ class Builder:
         problems = [d for d in check(source) if d.severity == "error"]
         if problems:
             raise CompileError(problems)
-        body, means, extra = source.text, {}, []
-        for found in reversed(imports(source.text)):
+        means = {}
+        for found in imports(source.text):
             name = found.name.removesuffix(".slang")
             if found.kind == "import" and name in self.graph and name.isidentifier():
                 means[found.name] = name
-                continue
-            path = _find(found, folder, include)
-            if path is None:
-                continue  # one of Slang's or SlangPy's own, or the compiler says that it is not there
-            if found.kind == "include":
-                extra.append(path.read_text())
-                body = f'{body[: found.start]}"{path.as_posix()}"{body[found.end :]}'
-            else:
+            elif found.kind == "import" and (path := _find(found.name, "import", folder, include)) is not None:
                 means[found.name] = self.need_file(path).key
+            # else one of Slang's or SlangPy's own, or the compiler says that it is not there
         unit = Unit(key or f"cell {content_hash(source.text, repr(source.defines), source.label)}", source, means, include, folder)
         cycle = self.graph.cycle(unit.key, means)
         if cycle:
             raise CompileError([_cycle_diagnostic(source, means, cycle)])
-        self._name(unit, body, extra)
+        self._name(unit)
         return unit
 
-    def _name(self, unit: Unit, body: str, extra: list[str]) -> None:
-        modules = {written: self.graph[key].module for written, key in unit.imports.items()}
-        body = rewrite_imports(body, modules)
+    def _name(self, unit: Unit) -> None:
+        """Write the text for Slang: included files in it, imports by their current names; and name it by content."""
+
+        def find(name: str, folder: Path | None) -> Path | None:
+            return _find(name, "include", folder, unit.include)
+
         s = unit.source
-        unit.module = "m_" + content_hash(body, repr(s.defines), str(s.first_line), *extra)
-        unit.text = module_text(s, unit.module, body)
+        body = inline_includes(s.text, s.first_line, find, unit.folder)
+        body = rewrite_imports(body, {written: self.graph[key].module for written, key in unit.imports.items()})
+        unit.module = "m_" + content_hash(body, repr(s.defines), str(s.first_line))
+        unit.text = module_text(s, unit.module, body.replace(f'"{SELF}"', f'"{unit.module}"'))
 
     def refresh(self, unit: Unit) -> None:
         """Give a unit its new text and name after a module that it imports was rebuilt."""
@@ -201,12 +200,12 @@ def read_file(path: Path) -> Source:
     return make_source(text, path.name)
 
 
-def _find(found: Import, folder: Path | None, include: tuple[Path, ...]) -> Path | None:
-    if not found.name or found.name in reserved_names():
+def _find(name: str, kind: str, folder: Path | None, include: tuple[Path, ...]) -> Path | None:
+    if not name or (kind == "import" and name in reserved_names()):
         return None
-    relative = Path(found.name) if found.kind == "include" else Path(found.name.replace(".slang", "").replace(".", "/"))
-    if found.kind == "import":
-        relative = relative.with_suffix(".slang")
+    relative = Path(name)
+    if kind == "import":
+        relative = Path(name.removesuffix(".slang").replace(".", "/") + ".slang")
     for base in (*([folder] if folder else []), *include, *SEARCH):
         candidate = base / relative
         if candidate.is_file():

@@ -56,6 +56,12 @@ def check_value(
                 f"copy it to this session's device: {argument} = sn.tensor({argument})",
             )
         check_extent(value, f"{function}: {argument!r}")
+        if t.carries_gradient and not t.name.startswith("I") and not has_gradient(value):
+            # Vulkan and D3D12 must not bind the buffer that is not there, though some drivers let it pass.
+            raise refuse(
+                f"{argument!r} has no gradient, but the concrete type {t.name} binds one",
+                f"pass {argument}.with_grads(), or declare the parameter as I{t.name}",
+            )
         if not mapped:
             check_inner(function, argument, t, value)
     elif isinstance(value, np.ndarray):

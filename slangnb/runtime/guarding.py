@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from slangnb.compiler.graph import Graph, Unit
-from slangnb.compiler.hints import crash_hint
+from slangnb.compiler.crash import crash_hint
 from slangnb.compiler.reflection import FunctionInfo
 from slangnb.compiler.source import Source
 from slangnb.devices.caches import KnownGood

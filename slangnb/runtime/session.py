@@ -64,6 +64,7 @@ class Session:
         self._modules: dict[str, Module] = {}
         self._unnamed: weakref.WeakValueDictionary[str, Module] = weakref.WeakValueDictionary()
         self._reading: list[Path] = []
+        self._broken: list[tuple[str, CompileError]] = []
         self._devices: dict[Backend, slangpy.Device] = {}
         self._open(choose(backend))
         atexit.register(self.close)
@@ -222,17 +223,17 @@ class Session:
                 self._builder.build(unit)
             except CompileError as error:
                 module._break(error)
+                self._broken.append((module._label, error))
                 continue
             self._publish(unit, module)
 
     def _alive(self) -> dict[str, Module]:
         return {**self._modules, **dict(self._unnamed)}
 
-    def broken(self) -> dict[str, Exception]:
-        """Give the modules that no longer compile after a module that they import changed, with the reason."""
-        return {
-            m._label: t.broken for m in self._alive().values() for t in list(m._targets.values())[:1] if t.broken
-        }
+    def take_broken(self) -> list[tuple[str, CompileError]]:
+        """Give the modules that do not compile any more since this was last asked, with the reason."""
+        broken, self._broken = self._broken, []
+        return broken
 
     def sources(self) -> Mapping[str, Source]:
         """Give the source of every module ever built, by its hashed name: what diagnostics refer to."""

@@ -39,19 +39,16 @@ def scalar(ax: Axes, panel: Panel, role: Role) -> None:
     """Write the number itself, large."""
     ax.axis("off")
     value = float(panel.array)
-    colour = INK
-    if not math.isfinite(value):
-        colour = MARK
+    words, colour = number(value, 6), INK
+    if math.isnan(value):
+        words, colour = "NaN", MARK
+    elif math.isinf(value):
+        words, colour = "+Inf" if value > 0 else "-Inf", MARK
+    elif panel.array.dtype.kind != "f":
+        words = panel.text
     elif role == "gradient" and value:
         colour = POSITIVE if value > 0 else NEGATIVE
-    words = (
-        number(value, 6)
-        if math.isfinite(value)
-        else "NaN"
-        if math.isnan(value)
-        else f"{value:+}".replace("inf", "Inf")
-    )
-    ax.text(0, 0.45, words, family=MONO, size=20, color=colour, va="center", parse_math=False)
+    ax.text(0, 0.45, words, family=MONO, size=20, color=colour, va="center")
 
 
 def empty(ax: Axes) -> None:

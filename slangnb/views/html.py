@@ -11,7 +11,7 @@ from html import escape
 
 from slangnb.views.figure import page_size
 from slangnb.views.model import PairModel, Panel, Role
-from slangnb.views.text import alternative, heading, number
+from slangnb.views.text import alternative, heading, mean, number
 
 _CSS_PIXELS = 96
 _COLUMNS = ("min", "max", "mean", "std", "norm", "zeros", "NaN", "+Inf", "-Inf")
@@ -27,9 +27,8 @@ def alternative_text(models: Sequence[PairModel], title: str = "") -> str:
 
 def _numbers(role: Role, panel: Panel) -> str:
     stats = panel.stats
-    cells = [
-        number(v) if v is not None else "–" for v in (stats.min, stats.max, stats.mean, stats.std, stats.norm)
-    ]
+    cells = [number(v) if v is not None else "–" for v in (stats.min, stats.max, stats.std, stats.norm)]
+    cells.insert(2, mean(stats))
     cells += [str(v) for v in (stats.zeros, stats.nan, stats.pos_inf, stats.neg_inf)]
     row = "".join(f'<td style="{_CELL}">{cell}</td>' for cell in cells)
     return (

@@ -224,14 +224,13 @@ def _image(panel: Panel, gradient: bool) -> Panel:
         drawn = np.stack([layer for layer, _ in layers])
         masks = [(m.nan, m.pos_inf, m.neg_inf) for _, m in layers]
         found = Marks(*(np.stack(group) for group in zip(*masks, strict=True)))
-    block = f"{steps[0]} x {steps[1]} elements"
-    said = f"each pixel is 1 of {block}: the one farthest from their mean (gradient: from 0)"
+    said = f"each pixel shows the most extreme of {steps[0]} x {steps[1]} elements"
     return replace(panel, array=drawn, marks=found, steps=steps, caption=_join(panel.caption, said))
 
 
 def _colours(panel: Panel, steps: tuple[int, int]) -> Panel:
     image, found = reduce.colours(panel.array, steps)
-    said = f"each pixel is the first of {steps[0]} x {steps[1]} elements" if steps != (1, 1) else ""
+    said = f"each pixel shows the first of {steps[0]} x {steps[1]} elements" if steps != (1, 1) else ""
     return replace(panel, array=image, marks=found, steps=steps, caption=_join(panel.caption, said))
 
 

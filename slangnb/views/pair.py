@@ -146,7 +146,7 @@ def show(*tensors: Any, title: str = "", **named: Any) -> PairView:
     --------
     >>> show([9, 23], 2.5)
     tensor 1  int64 (2,)
-      value     [9 23]  min 9  max 23  mean 16  norm 24.84
+      value     [9 23]  min 9  max 23  mean 16  norm 24.7
     tensor 2  float64
       value     2.5
     """

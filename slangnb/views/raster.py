@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
 
 from slangnb.views.measure import Mask
 from slangnb.views.model import Panel, Role
@@ -123,7 +124,15 @@ def scale_strip(ax: Axes, panel: Panel, role: Role, width: float) -> None:
         share = 0.12 + 0.88 * (logs - least) / (most - least) if most > least else np.ones(logs.shape)
         heights = np.where(counts > 0, share, 0) * (1 - bar - 0.06)
         middles = (edges[:-1] + edges[1:]) / 2
-        ax.bar(middles, heights, np.diff(edges), bottom=bar + 0.06, color=cmap(scale(middles)), lw=0)
+        # One collection: a patch per bar would take a third of the time of the whole picture.
+        foot = bar + 0.06
+        corners = [
+            ((left, foot), (left, foot + height), (right, foot + height), (right, foot))
+            for left, right, height in zip(edges[:-1], edges[1:], heights, strict=True)
+            if height
+        ]
+        colours = cmap(scale(middles[heights > 0]))
+        ax.add_collection(PolyCollection(corners, facecolors=colours, linewidths=0), autolim=False)
     ax.set_xlim(lo, hi)
     ax.set_ylim(0, 1)
     if lo < 0 < hi:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 
 from slangnb.errors import CallError
+from slangnb.runtime.tensors import check_extent
 from slangnb.views.measure import Array
 from slangnb.views.model import PairModel, pair_model
 
@@ -89,6 +90,7 @@ def _read_tensor(tensor: slangpy.Tensor, name: str) -> PairModel:
             f"{name} is a tensor of the struct {dtype.full_name}, which has no single picture",
             remedy="show its fields: keep them as a dict of tensors and write show({'a': a, 'b': b})",
         )
+    check_extent(tensor, name)
     size = math.prod(shape) * dtype.buffer_layout.stride
     if size > LARGEST_READ:
         raise CallError(

@@ -84,6 +84,22 @@ def dtype_words(dtype: np.dtype[np.generic], element: tuple[int, ...] = ()) -> s
     )
 
 
+def mean(stats: Stats) -> str:
+    """Write the mean; below the rounding of single precision it is only noise that differs between machines.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from slangnb.views.measure import measure
+    >>> mean(measure(np.array([1.0, -1.0, 1e-9]))), mean(measure(np.array([2.0, 3.0])))
+    ('~0', '2.5')
+    """
+    if stats.mean is None or stats.min is None or stats.max is None:
+        return "–"
+    noise = 1e-6 * max(abs(stats.min), abs(stats.max))
+    return "~0" if 0 < abs(stats.mean) < noise else number(stats.mean)
+
+
 def statistics(stats: Stats) -> str:
     """Write statistics on one line; what is zero or not finite only when there is some.
 
@@ -99,7 +115,7 @@ def statistics(stats: Stats) -> str:
     parts: list[str] = []
     for word, value in (("min", stats.min), ("max", stats.max), ("mean", stats.mean), ("norm", stats.norm)):
         if value is not None:
-            parts.append(f"{word} {number(value)}")
+            parts.append(f"{word} {mean(stats) if word == 'mean' else number(value)}")
     if stats.zeros:
         parts.append(f"zeros {stats.zeros}")
     return "  ".join(parts) if parts else "no finite elements"

@@ -332,7 +332,9 @@ def damage_missing(folder: Path) -> None:
 
 
 def damage_short(folder: Path) -> None:
-    (folder / "root/usr/lib/x/libvulkan_lvp.so").write_bytes(b"short")
+    library = folder / "root/usr/lib/x/libvulkan_lvp.so"
+    library.unlink()  # it is loaded here: truncating it in place would end this process
+    library.write_bytes(b"short")
 
 
 def damage_manifest(folder: Path) -> None:

@@ -76,13 +76,13 @@ def test_everything_can_be_drawn_without_a_warning(case: str, graded: bool) -> N
     assert len(np.unique(pixels.reshape(-1, 3), axis=0)) > 4
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(arrays.arrays(np.float32, arrays.array_shapes(max_dims=2, max_side=6), elements=st.floats(width=32)))
 def test_any_floats_can_be_drawn(array: np.ndarray) -> None:
     drawn(pair_model(array, array[::-1], name="x"))
 
 
-@pytest.mark.parametrize("shape", [(40, 60), (600, 900), (5,), (50,), (5000,)])
+@pytest.mark.parametrize("shape", [(40, 60), (600, 900), (5,), (5000,)])
 def test_one_missing_element_is_seen(shape: tuple[int, ...]) -> None:
     array = np.zeros(shape)
     clean = decode(to_png(pair_model(array + 1, name="x")))

@@ -1,12 +1,10 @@
 """Real SlangPy tensors, on software Vulkan where there is no GPU."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
-from slangnb.devices import driver
 from slangnb.errors import CallError
 from slangnb.views import mimebundle, show
 from slangnb.views import sources as sources_module
@@ -19,22 +17,12 @@ struct P { float a; float b; };
 
 @pytest.fixture(scope="module")
 def spy() -> Any:
-    driver.activate()
     return pytest.importorskip("slangpy")
 
 
 @pytest.fixture(scope="module")
-def device(spy: Any) -> Iterator[Any]:
-    try:
-        made = spy.Device(
-            type=spy.DeviceType.vulkan,
-            compiler_options={"include_paths": [spy.SHADER_PATH]},
-            enable_hot_reload=False,
-        )
-    except RuntimeError as error:
-        pytest.skip(f"no Vulkan here: {error}")
-    yield made
-    made.close()
+def device(session: Any) -> Any:
+    return session.device
 
 
 def test_value_and_gradient(spy: Any, device: Any) -> None:

@@ -1,0 +1,199 @@
+"""Remedies for what the compiler says about derivatives, targets and its own faults."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from slangnb.compiler.case import Case
+from slangnb.compiler.declarations import declarations
+from slangnb.compiler.finding import finding
+from slangnb.compiler.lint import SHAPE
+from slangnb.compiler.loops import Loop, differentiable, functions, inside, loops, rounds
+from slangnb.compiler.scan import Positions
+from slangnb.compiler.tokens import Tokens
+from slangnb.compiler.vocabulary import CLASHING_PARAMETERS, CUDA, CUDA_ONLY
+from slangnb.errors import Diagnostic
+
+_SECOND = "for second derivatives use `sn.hvp` in Python, or `fwd_diff` in a [Differentiable] function"
+_CUDA_WORDS = re.compile(r"\b(?:" + "|".join(sorted(CUDA_ONLY)) + r")\b")
+_COUNTER = re.compile(r"(?:\w+ )?(\w+) = (.+)")
+
+
+def loop_needs_attribute(case: Case, _: re.Match[str]) -> str:
+    """E30510: the loop, its ``[MaxIters(n)]``, and a hoisted bound where the condition reads a shape."""
+    found = _loop_at(case)
+    count = rounds(*found) if found else None
+    if count is not None:
+        return f"write `[MaxIters({count})]` on the line above this loop"
+    text = "write `[MaxIters(64)]` on the line above this loop, with the largest number of rounds for 64"
+    if found and (shape := SHAPE.search(found[0].words(*found[1].condition))):
+        text += f". Write `int n = {shape.group()};` above it and compare with `n`"
+    return text
+
+
+def _loop_at(case: Case) -> tuple[Tokens, Loop] | None:
+    source = case.source
+    if source is None:
+        return None
+    tokens = Tokens(source.text)
+    everywhere = range(len(tokens.items))
+    found = next((x for x in loops(tokens, everywhere) if x.offset == case.offset), None)
+    return (tokens, found) if found else None
+
+
+def not_differentiable(case: Case, match: re.Match[str]) -> str:
+    """``bwd_diff`` over a function without ``[Differentiable]``."""
+    name = match.group("name")
+    function = case.function(name)
+    line = case.person_line(function) if function else 0
+    place = f", at line {line}" if line else ""
+    if (function and differentiable(function)) or "bwd_diff(bwd_diff" in case.diagnostic.source:
+        return _SECOND
+    return f"write `[Differentiable]` on the line above `{name}`{place}"
+
+
+def callee_not_differentiable(case: Case, match: re.Match[str]) -> str:
+    """E41022: name the callee, and both ways out."""
+    name = match.group("name")
+    function = case.function(name)
+    line = case.person_line(function) if function else 0
+    place = f" (line {line})" if line else ""
+    short = name.split(".")[-1]
+    return (
+        f"write `[Differentiable]` on the line above `{short}`{place}, "
+        f"or `no_diff {short}(...)` here if its derivative is not wanted"
+    )
+
+
+def lost_in_assignment(case: Case, _: re.Match[str]) -> str:
+    """E41031: a field of a struct that is not ``IDifferentiable``."""
+    target = re.search(r"(\w+)(?:\.\w+)+\s*$", case.before.rstrip("=+-*/ "))
+    plain = [d for d in case.declared() if d.kind == "struct" and "IDifferentiable" not in d.bases]
+    for struct in plain:
+        if target and re.search(rf"\b{re.escape(struct.name)}\s+{target.group(1)}\b", case.code):
+            return (
+                f"write `struct {struct.name} : IDifferentiable`, "
+                "or `detach(...)` around the right side if no derivative is wanted"
+            )
+    return (
+        "declare the struct on the left as `: IDifferentiable`, or write `detach(...)` around the right side"
+    )
+
+
+def misplaced_no_diff(_: Case, __: re.Match[str]) -> str:
+    """E38031."""
+    return "write `detach(x)` for a value; `no_diff` stands before a call: `no_diff f(x)`"
+
+
+def conformance(_: Case, match: re.Match[str]) -> str:
+    """E38029 and diffPair: a struct that does not inherit what it must."""
+    name = match.group("name")
+    base = match.groupdict().get("base") or "IDifferentiable"
+    if name in ("int", "uint", "bool"):
+        return f"`{name}` has no derivative: write `float`"
+    return f"write `struct {name} : {base}`"
+
+
+def interface_member_differentiable(case: Case, match: re.Match[str]) -> str:
+    """E38105: the member lacks ``[Differentiable]``, as a note says."""
+    if any("[Differentiable]" in n.message for n in case.diagnostic.notes):
+        return f"write `[Differentiable]` before `{match.group('name')}` in the struct"
+    return f"give `{match.group('name')}` the parameters and result that the interface declares"
+
+
+def custom_derivative(_: Case, match: re.Match[str]) -> str:
+    """E31149: say the parameter that the derivative must have."""
+    position = int(match.group("position")) + 1
+    return f"declare parameter {position} of the derivative function as `{match.group('type')}`"
+
+
+def unrolling(_: Case, __: re.Match[str]) -> str:
+    """E40020."""
+    return (
+        "[ForceUnroll] needs a small number of rounds that is known when compiling: "
+        "write `[MaxIters(n)]` instead, n being the largest number of rounds"
+    )
+
+
+def recursion(_: Case, match: re.Match[str]) -> str:
+    """E55201."""
+    return f"GPU code cannot call itself: write `{match.group('name')}` as a loop"
+
+
+def missing_return(case: Case, _: re.Match[str]) -> str:
+    """E41009 and E41010: a return at the end; with CUDA-only types the message means those."""
+    texts = [case.text] if case.source else [s.text for s in case.sources]
+    if case.diagnostic.code == "E41009" and any(_CUDA_WORDS.search(t) for t in texts):
+        return CUDA
+    function = case.function(case.word) if case.word else None
+    kind = function.type if function else ""
+    value = (
+        "0" if kind in ("int", "uint") else "0.0" if kind in ("", "float", "half", "double") else f"{kind}(0)"
+    )
+    value = "false" if kind == "bool" else value
+    return f"add a `return` for the remaining case at the end, such as `return {value};`"
+
+
+def unavailable(case: Case, _: re.Match[str]) -> str:
+    """E36107: which feature, and where it works."""
+    uses = (re.search(r"see using of '(\w+)'", n.message) for n in case.diagnostic.notes)
+    name = next((u.group(1) for u in uses if u), "")
+    if name.startswith("cuda") or name in CUDA_ONLY or _CUDA_WORDS.search(case.text):
+        return CUDA
+    what = f"`{name}`" if name else "this"
+    return f"a kernel cannot use {what}: it belongs to another shader stage or backend"
+
+
+def capability(_: Case, __: re.Match[str]) -> str:
+    """E361xx of other kinds."""
+    return "this backend has no such feature: choose another with `%slang use`, or write it without"
+
+
+def double_tensor(_: Case, __: re.Match[str]) -> str:
+    """SlangPy has no differentiable tensors of double."""
+    return "gradients need `float` tensors: declare `float`, and pass data of dtype float32"
+
+
+def internal_error(case: Case, _: re.Match[str]) -> Diagnostic | str:
+    """E99997: point at the differentiable loop that starts below zero, if there is one."""
+    for source in case.sources:
+        tokens = Tokens(source.text)
+        for function in filter(differentiable, functions(declarations(source.text))):
+            for loop in loops(tokens, inside(tokens, function)):
+                counter = _COUNTER.fullmatch(loop.start)
+                if not counter or re.fullmatch(r"\d+[uU]?", counter.group(2)):
+                    continue
+                name, start = counter.groups()
+                remedy = (
+                    f"start the loop at zero: `for (int j = 0; j < n; j++)` with n rounds, "
+                    f"and inside it `int {name} = j + ({start});`"
+                )
+                place = finding(source, Positions(source.text), loop.offset, len(loop.keyword), "", remedy)
+                return replace(place, code="E99997", message=case.diagnostic.message)
+    return "this is a fault of the Slang compiler: compile parts of the cell alone to find what it trips over"
+
+
+def second_derivative(case: Case, _: re.Match[str]) -> str:
+    """Whatever is said about a line that derives a derivative."""
+    nested = re.search(r"(?:bwd_diff|fwd_diff)\s*\(\s*bwd_diff", case.diagnostic.source)
+    return f"`bwd_diff` cannot be derived once more: {_SECOND}" if nested else ""
+
+
+def generated_name(case: Case, _: re.Match[str]) -> str:
+    """Errors in generated code: mostly a parameter whose name means something else there."""
+    if case.diagnostic.line:
+        return ""
+    quoted = set(re.findall(r"'(?:_m_|__tmp_)?(\w+)'", case.diagnostic.message)) & CLASHING_PARAMETERS
+    for function in functions(case.declared()):
+        for parameter in function.parameters:
+            name = parameter.name
+            if name in quoted or (not quoted and name in CLASHING_PARAMETERS and name != "_result"):
+                return f"the parameter `{name}` clashes with the code that SlangPy generates: rename it"
+    return ""
+
+
+def generated_member(case: Case, match: re.Match[str]) -> str:
+    """A struct's field that clashes with a name in the code that SlangPy generates."""
+    clash = "context" if match.group("type").startswith("ContextND") else "value"
+    return f"a struct's field called `{clash}` clashes with the code that SlangPy generates: rename it"

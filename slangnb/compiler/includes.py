@@ -1,0 +1,63 @@
+"""Puts included files into the text: Slang would keep the first content it read of a file for the whole session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from slangnb.compiler.source import imports
+
+#: Stands for the module's own name in ``#line``, until the name is known from the content.
+SELF = "@module@"
+
+
+def inline_includes(
+    text: str,
+    first_line: int,
+    find: Callable[[str, Path | None], Path | None],
+    folder: Path | None = None,
+    name: str = SELF,
+    once: set[Path] | None = None,
+) -> str:
+    """Replace each ``#include "file"`` that can be found by the file's text, with ``#line`` around it.
+
+    Parameters
+    ----------
+    text : str
+        Slang code.
+    first_line : int
+        Number of its first line.
+    find : callable
+        (name, folder of the including file) -> path, or None: the compiler then says that it is not there.
+    folder : Path, optional
+        Folder of the including file.
+    name : str
+        What ``#line`` calls the including text.
+    once : set of Path, optional
+        Files with ``#pragma once`` that are in already.
+
+    Examples
+    --------
+    >>> inline_includes("float f();", 1, lambda name, folder: None)
+    'float f();'
+    """
+    once = set() if once is None else once
+    pieces: list[str] = []
+    position = 0
+    for found in imports(text):
+        path = find(found.name, folder) if found.kind == "include" else None
+        if path is None:
+            continue
+        start = text.rfind("\n", 0, found.start) + 1
+        end = text.find("\n", found.end)
+        end = len(text) if end < 0 else end
+        inner = path.read_text(encoding="utf-8")
+        if path in once:
+            inner = ""
+        elif "#pragma once" in inner:
+            once.add(path)
+            inner = inner.replace("#pragma once", "")
+        inner = inline_includes(inner, 1, find, path.parent, path.name, once)
+        pieces += [text[position:start], f'#line 1 "{path.name}"\n{inner}\n#line {first_line + found.line} "{name}"']
+        position = end
+    return "".join([*pieces, text[position:]])

@@ -1,0 +1,224 @@
+"""Remedies for what the compiler says about types, members and arguments."""
+
+from __future__ import annotations
+
+import re
+
+from slangnb.compiler.case import Case
+from slangnb.compiler.declarations import Declaration
+from slangnb.compiler.names import close
+
+_VECTOR = re.compile(r"vector<(\w+),(\d)>")
+_MATRIX = re.compile(r"matrix<(\w+),(\d),(\d)>")
+_SCALARS = frozenset(("float", "half", "double", "int", "uint", "bool", "int64_t", "uint64_t"))
+_COMPONENTS = "xyzw"
+_PAIR = {
+    "primal": "p",
+    "value": "p",
+    "v": "p",
+    "val": "p",
+    "x": "p",
+    "differential": "d",
+    "grad": "d",
+    "dx": "d",
+}
+
+
+def member(case: Case, match: re.Match[str]) -> str:
+    """E30027: the components of a vector, or the members of a struct that are like it."""
+    name, owner = match.group("name"), match.group("type")
+    if vector := _VECTOR.fullmatch(owner):
+        size = int(vector.group(2))
+        letters = ", ".join(f"`.{c}`" for c in _COMPONENTS[:size])
+        return f"a {vector.group(1)}{size} has {letters}; `length(v)` and `dot(a, b)` are functions"
+    if owner in _SCALARS:
+        return f"a {owner} is one number and has no members: delete `.{name}`"
+    if owner.startswith("DifferentialPair"):
+        better = _PAIR.get(name)
+        return f"write `.{better}`" if better else "a DifferentialPair has `.p` (value) and `.d` (derivative)"
+    plain = owner.removeprefix("typeof(").removesuffix(")")
+    struct = case.struct(plain)
+    if struct is None:
+        number = re.fullmatch(r"typeof\(((?:float|int|uint|half)[234]?)\)", owner)
+        if number and name in ("zero", "zeros", "one", "ones"):
+            return f"write `{number.group(1)}({0 if name.startswith('zero') else 1})`"
+        return ""
+    members = [c.name for c in struct.children if not c.name.startswith("__")]
+    near = close(name, members)
+    if near:
+        dot = "." if not owner.startswith("typeof") else f"{plain}."
+        return f"did you mean `{dot}{near}`?"
+    return f"`{plain}` has {', '.join(f'`{m}`' for m in members)}" if members else f"`{plain}` has no members"
+
+
+def mismatch(case: Case, match: re.Match[str]) -> str:
+    """E30019: what to write to get from the one type to the other."""
+    wanted, got = match.group("wanted"), match.group("got")
+    returns = re.search(r"\breturn\b", case.before + case.word) is not None
+    to, of = _VECTOR.fullmatch(wanted), _VECTOR.fullmatch(got)
+    if wanted in _SCALARS and of:
+        if of.group(1) == "bool":
+            return "write `all(...)` or `any(...)` around the comparison"
+        result = f"; or let the function return {of.group(1)}{of.group(2)}" if returns else ""
+        return f"write `.x` for one component, or `length(v)` or `dot(a, b)` for one number{result}"
+    if to and of and to.group(1) == of.group(1):
+        have, need = int(of.group(2)), int(to.group(2))
+        if have > need:
+            return f"write `.{_COMPONENTS[:need]}` behind the vector"
+        return f"write `{to.group(1)}{need}(v, {', '.join(['0'] * (need - have))})`"
+    if (to or of) and (_MATRIX.fullmatch(wanted) or _MATRIX.fullmatch(got)):
+        return "write `mul(m, v)`, with as many columns in the matrix as the vector has components"
+    if wanted.startswith("DifferentialPair"):
+        return "make a pair of the value first: `var p = diffPair(x);`, and pass `p`"
+    if wanted == "void":
+        return f"give the function the result type `{_short(got)}` instead of void"
+    if got == "void":
+        return "this call gives no value: write it as a statement, and read its results from its arguments"
+    if any("explicit conversion" in n.message for n in case.diagnostic.notes):
+        return f"write `({_short(wanted)})(...)` around the expression if you want to convert it"
+    if re.fullmatch(r"[A-Z]\w?", got) and returns:
+        return f"let the function return `{got}`"
+    return ""
+
+
+def _short(name: str) -> str:
+    if vector := _VECTOR.fullmatch(name):
+        return f"{vector.group(1)}{vector.group(2)}"
+    matrix = _MATRIX.fullmatch(name)
+    return f"{matrix.group(1)}{matrix.group(2)}x{matrix.group(3)}" if matrix else name
+
+
+def conversion(case: Case, match: re.Match[str]) -> str:
+    """E30081."""
+    to = _short(match.group("to"))
+    rest = case.diagnostic.source[max(0, case.diagnostic.column - 1) :]
+    simple = re.match(r"([A-Za-z_][\w.]*)\s*[;,)\]]", rest)
+    if not simple or match.group("to") == "bool":
+        return (
+            f"write `{to}(...)` around the expression"
+            if to != "bool"
+            else "write a comparison, such as `x != 0`"
+        )
+    return f"write `{to}({simple.group(1)})`"
+
+
+def arguments(case: Case, _: re.Match[str]) -> str:
+    """Too many or not enough arguments: what the function takes."""
+    called = re.search(r"([A-Za-z_]\w*)\s*$", case.before)
+    expected = re.search(r"expected (\d)", case.diagnostic.message)
+    if case.word == "[" or case.before.rstrip().endswith("["):
+        count = expected.group(1) if expected else ""
+        return f"give {count} {'index' if count == '1' else 'indices'}, one for each axis" if count else ""
+    declared = _overloads(case, called.group(1)) if called else ""
+    if declared:
+        return declared
+    candidate = next(
+        (n.message for n in case.diagnostic.notes if n.message.startswith("candidate: func ")), ""
+    )
+    return f"it takes `{candidate.removeprefix('candidate: func ')}`" if candidate else ""
+
+
+def _overloads(case: Case, name: str) -> str:
+    found = case.overloads(name)
+    return "it is declared as " + " or ".join(f"`{_signature(d)}`" for d in found[:3]) if found else ""
+
+
+def pair(case: Case, _: re.Match[str]) -> str:
+    """A DifferentialPair built without its type."""
+    return "write `diffPair(x)` or `diffPair(x, dx)`" if "DifferentialPair(" in case.diagnostic.source else ""
+
+
+def untyped(case: Case, _: re.Match[str]) -> str:
+    """E30620."""
+    return f"write its type: `float {case.word};`"
+
+
+def comma(case: Case, _: re.Match[str]) -> str:
+    """E41024: mostly a decimal comma, or a tuple."""
+    decimal = re.search(r"\b(\d+),(\d+)\b", case.diagnostic.source)
+    if decimal:
+        return f"write `{decimal.group(1)}.{decimal.group(2)}` with a point"
+    return "only the last value counts: write a vector, such as `float2(a, b)`, to keep both"
+
+
+def _signature(function: Declaration) -> str:
+    given = ", ".join(f"{p.type} {p.name}".strip() for p in function.parameters)
+    return f"{function.type} {function.name}({given})".strip()
+
+
+def no_overload(case: Case, match: re.Match[str]) -> str:
+    """E39999, no overload: the mistakes that this mostly is."""
+    name, types = match.group("name"), match.group("types")
+    kinds = re.findall(r"(?:[^,<]|<[^>]*>)+", types)
+    if name == "atan" and len(kinds) == 2:
+        return "write `atan2(y, x)`"
+    if name == "diffPair" and len(kinds) == 1 and case.struct(kinds[0]):
+        return f"write `struct {kinds[0]} : IDifferentiable`"
+    if name == "*" and "matrix<" in types:
+        return "write `mul(a, b)` for products with a matrix"
+    if re.fullmatch(r"[A-Z]\w?(?:, [A-Z]\w?)*", types) and not re.match(r"\w", name):
+        return f"say that the type has arithmetic: `<{kinds[0]} : IFloat>`"
+    return _overloads(case, name)
+
+
+def not_constant(case: Case, _: re.Match[str]) -> str:
+    """A number must be known when compiling."""
+    if re.search(r"MaxIters|ForceUnroll", case.diagnostic.source):
+        return "write a number that is large enough: `[MaxIters(64)]`"
+    return "write a number, or a `static const int`; a parameter is known only when the kernel runs"
+
+
+def integer_operator(_: Case, match: re.Match[str]) -> str:
+    """``x ^ 2`` and the like."""
+    mark = match.group("mark")
+    return "write `pow(x, y)` for a power" if mark == "^" else f"`{mark}` works on integers: write `int(...)`"
+
+
+def not_assignable(case: Case, _: re.Match[str]) -> str:
+    """E30011: a constant, or a tensor that is only read."""
+    target = re.search(r"(\w+)(\s*\[.*\])?\s*$", case.before.rstrip("[(+-*/= "))
+    name = target.group(1) if target else ""
+    tensor = re.search(rf"\bI?(?:Diff)?Tensor<[^;{{}}]*?>\s+{re.escape(name)}\b", case.code) if name else None
+    if tensor:
+        kind = re.match(r"(I?)(Diff)?Tensor", tensor.group())
+        better = f"{kind.group(1)}RW{kind.group(2) or ''}Tensor" if kind else "RWTensor"
+        return f"declare `{name}` as `{better}<...>` to write to it"
+    if name and re.search(rf"\blet\s+{re.escape(name)}\b", case.code):
+        return f"declare it with `var {name}` instead of `let`"
+    return "it is constant: copy it to a variable first, or drop `const`"
+
+
+def needs_variable(_: Case, __: re.Match[str]) -> str:
+    """E30047: an inout argument that is no variable."""
+    return "store the argument in a variable first, such as `var p = diffPair(x);`, and pass `p`"
+
+
+def assignment_in_condition(_: Case, __: re.Match[str]) -> str:
+    """E30057."""
+    return "write `==` to compare"
+
+
+def vector_choice(_: Case, __: re.Match[str]) -> str:
+    """E30056."""
+    return "write `select(condition, a, b)`"
+
+
+def return_value(_: Case, __: re.Match[str]) -> str:
+    """E30006."""
+    return "write the value: `return x;`"
+
+
+def uninitialised(case: Case, match: re.Match[str]) -> str:
+    """E41016."""
+    name = match.group("name")
+    declared = re.search(rf"\b([A-Za-z_]\w*)\s+{re.escape(name)}\s*[;,]", case.code)
+    if not declared:
+        return f"give `{name}` a value where it is declared"
+    kind = declared.group(1)
+    value = "0" if kind in _SCALARS else "{}"
+    return f"give it a value where it is declared: `{kind} {name} = {value};`"
+
+
+def missing_member(_: Case, match: re.Match[str]) -> str:
+    """E38100."""
+    return f"add `{match.group('name')}` to `{match.group('type')}`, with the signature of the interface"

@@ -1,0 +1,98 @@
+"""The guard's child: verdicts, limits, death and interruption."""
+
+from __future__ import annotations
+
+import _thread
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from slangnb.devices.guard import Guard
+from slangnb.devices.wire import describe, small_shape
+
+GOOD = ("m_guard_good", "[Differentiable] float f(float x) { return x * x; }", [])
+HANG = (
+    "m_guard_hang",
+    'import "slangpy"; [Differentiable] float f(int i, IDiffTensor<float, 1> u, no_diff int n)'
+    "{ float s = 0; if (i < n) { float v = u[i]; s = v * v; } return s; }",
+    [],
+)
+
+
+@pytest.fixture(scope="module")
+def guard(session: Any) -> Iterator[Guard]:
+    made = Guard(session.backend, 60)
+    yield made
+    made.close()
+
+
+def kernel(module: tuple[str, str, list[str]], args: list[Any], result: Any, backward: bool) -> dict[str, Any]:
+    return {
+        "modules": [module],
+        "function": "f",
+        "own": 1,
+        "chain": [],
+        "backward": backward,
+        "args": [describe(a) for a in args],
+        "kwargs": {"_result": describe(result)},
+    }
+
+
+def hanging() -> dict[str, Any]:
+    import slangpy as spy
+
+    import slangnb as sn
+
+    x = sn.tensor([1.0, 2.0], grad=True)
+    return kernel(HANG, [spy.grid((2,)), x, 2], x, backward=True)
+
+
+def test_good_module_and_kernels(guard: Guard) -> None:
+    import slangnb as sn
+
+    x = sn.tensor([1.0, 2.0], grad=True)
+    assert guard.check({"modules": [GOOD]}).outcome == "ok"
+    assert guard.check(kernel(GOOD, [x], "tensor", backward=False)).outcome == "ok"
+    assert guard.check(kernel(GOOD, [x], x, backward=True)).outcome == "ok"
+
+
+def test_error_text(guard: Guard) -> None:
+    verdict = guard.check({"modules": [("m_guard_bad", "float f(float x) { return y; }", [])]})
+    assert verdict.outcome == "error"
+    assert "undefined identifier 'y'" in verdict.text
+
+
+def test_time_limit(guard: Guard) -> None:
+    guard.seconds = 3
+    assert guard.check(hanging()).outcome == "timeout"
+    guard.seconds = 60
+    assert guard.check({"modules": [GOOD]}).outcome == "ok"  # a new child answers
+
+
+def test_killed_child_is_replaced(guard: Guard) -> None:
+    guard.check({"modules": [GOOD]})
+    first = guard.pid
+    assert first is not None
+    os.kill(first, signal.SIGTERM if os.name == "nt" else signal.SIGKILL)
+    assert guard.check({"modules": [GOOD]}).outcome in ("ok", "crash")  # it may die with the request in its hands
+    assert guard.check({"modules": [GOOD]}).outcome == "ok"
+    assert guard.pid != first
+
+
+def test_interrupt_ends_the_wait(guard: Guard) -> None:
+    guard.check({"modules": [GOOD]})
+    timer = threading.Timer(1.0, _thread.interrupt_main)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        guard.check(hanging())
+    assert guard.check({"modules": [GOOD]}).outcome == "ok"
+
+
+def test_small_shapes() -> None:
+    assert small_shape((1 << 20,)) == (1,)
+    assert small_shape((7, 1000, 2, 3)) == (1, 1, 2, 3)
+    assert small_shape(()) == ()

@@ -1,0 +1,235 @@
+"""Sessions: modules, imports between cells and files, edits, backends, interruption, what is left on disk."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+
+import slangnb as sn
+from slangnb.runtime.session import Session
+
+
+def test_diagnostics_have_the_lines_of_the_cell(session: Any) -> None:
+    with pytest.raises(sn.CompileError) as caught:
+        session.compile("float f(float x)\n{\n\treturn x + yy;\n}", label="In[3]", first_line=2)
+    (d,) = caught.value.diagnostics
+    assert (d.severity, d.code, d.file, d.line, d.column, d.length) == ("error", "E30015", "In[3]", 4, 13, 2)
+    assert d.source == "\treturn x + yy;"
+
+
+def test_warnings_are_given_once(session: Any) -> None:
+    session.take_warnings()
+    text = "float warn_once(float x) { int i = x; return i; }"
+    session.compile(text)
+    assert [w.code for w in session.take_warnings()] == ["E30081"]
+    session.compile(text)
+    assert session.take_warnings() == []
+
+
+def test_missing_return_is_an_error_of_the_cell(session: Any) -> None:
+    f = session.compile("float sometimes(float x)\n{\n    if (x > 0)\n        return 1.0;\n}", label="In[5]").sometimes
+    with pytest.raises(sn.CompileError, match=r"In\[5\], line 1") as caught:
+        f(1.0)
+    assert caught.value.diagnostics[0].code == "E41009"
+    assert caught.value.diagnostics[0].remedy
+
+
+def test_functions_are_updated_in_place(session: Any) -> None:
+    f = session.compile("float f(float x) { return x + 1; }", "in_place").f
+    mapped = f.return_type("numpy")
+    x = np.zeros(2, np.float32)
+    assert f(1.0) == 2.0 and mapped(x).tolist() == [1.0, 1.0]
+    session.compile("float f(float x) { return x + 5; }", "in_place")
+    assert f(1.0) == 6.0 and mapped(x).tolist() == [5.0, 5.0]
+    session.compile("float g(float x) { return x; }", "in_place")
+    with pytest.raises(sn.CallError, match="f is no longer defined in in_place"):
+        f(1.0)
+
+
+def test_a_failed_edit_changes_nothing(session: Any) -> None:
+    f = session.compile("float f(float x) { return x + 1; }", "kept").f
+    with pytest.raises(sn.CompileError):
+        session.compile("float f(float x) { return x + ; }", "kept")
+    assert f(1.0) == 2.0
+
+
+def test_chain_of_imports(session: Any) -> None:
+    session.compile("public float one(float x) { return x + 1; }", "chain_a")
+    session.compile("import chain_a; public float two(float x) { return 2 * one(x); }", "chain_b")
+    f = session.compile("import chain_b; float three(float x) { return 3 * two(x); }").three
+    assert f(1.0) == 12.0
+    session.compile("public float one(float x) { return x + 2; }", "chain_a")
+    assert f(1.0) == 18.0
+
+
+def test_structs_of_an_imported_cell(session: Any) -> None:
+    session.compile("public struct Ray { public float t; public float bias; };", "ray_cell")
+    f = session.compile("import ray_cell; float end_of(Ray r) { return r.t + r.bias; }").end_of
+    assert f({"t": 2.0, "bias": 0.5}) == 2.5
+
+
+def test_cycles_are_refused(session: Any) -> None:
+    session.compile("public float a(float x) { return x; }", "cycle_a")
+    session.compile("import cycle_a; public float b(float x) { return a(x); }", "cycle_b")
+    with pytest.raises(sn.CompileError, match="circle: cycle_a -> cycle_b -> cycle_a") as caught:
+        session.compile("// first\nimport cycle_b;\npublic float a(float x) { return b(x); }", "cycle_a")
+    assert (caught.value.diagnostics[0].line, caught.value.diagnostics[0].column) == (2, 8)
+
+
+@pytest.mark.parametrize("name", ["core", "slangpy", "tensor", "my cell", "1st"])
+def test_names_that_cannot_be_imported_are_refused(session: Any, name: str) -> None:
+    with pytest.raises(sn.CallError, match="name"):
+        session.compile("float f(float x) { return x; }", name)
+
+
+def test_files(session: Any, tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    shape = tmp_path / "deep" / "shape.slang"
+    shape.write_text("import inner; public float area(float r) { return 3 * inner_square(r); }")
+    (tmp_path / "deep" / "inner.slang").write_text("public float inner_square(float x) { return x * x; }")
+    f = session.compile("import deep.shape; float twice(float r) { return 2 * area(r); }", include=(tmp_path,)).twice
+    assert f(2.0) == 24.0
+    shape.write_text("import inner; public float area(float r) { return 4 * inner_square(r); }")
+    session.load(shape)
+    assert f(2.0) == 32.0
+    with pytest.raises(sn.CallError, match=r"(?s)no file.*did you mean shape\.slang"):
+        session.load(tmp_path / "deep" / "shap.slang")
+
+
+def test_an_error_in_an_imported_file_names_it(session: Any, tmp_path: Path) -> None:
+    (tmp_path / "broken_file.slang").write_text("public float f(float x)\n{\n    return oops;\n}\n")
+    with pytest.raises(sn.CompileError, match=r"broken_file\.slang, line 3"):
+        session.compile("import broken_file; float g(float x) { return f(x); }", include=(tmp_path,))
+
+
+def test_included_files_are_part_of_the_content(session: Any, tmp_path: Path) -> None:
+    header = tmp_path / "scale.h"
+    text = '#include "scale.h"\nfloat scaled(float x) { return SCALE * x; }'
+    header.write_text("#define SCALE 2")
+    assert session.compile(text, include=(tmp_path,)).scaled(3.0) == 6.0
+    header.write_text("#define SCALE 5")
+    assert session.compile(text, include=(tmp_path,)).scaled(3.0) == 15.0
+
+
+def test_two_hundred_edits_are_never_stale(session: Any) -> None:
+    session.compile("public float step_of(float x) { return x; }", "edited")
+    user = session.compile("import edited; float use(float x) { return step_of(x); }").use
+    for i in range(20):  # warm
+        session.compile(f"public float step_of(float x) {{ return x + {i}.25; }}", "edited")
+        assert user(1.0) == i + 1.25
+    before = psutil.Process().memory_info().rss
+    for i in range(20, 220):
+        session.compile(f"public float step_of(float x) {{ return x + {i}.25; }}", "edited")
+        assert user(1.0) == i + 1.25
+    grown = (psutil.Process().memory_info().rss - before) / 200 / 2**20
+    print(f"{grown:.1f} MiB for each edit")
+    assert grown < 20  # two modules and a kernel for each edit; Slang never frees them
+
+
+def test_unnamed_cells_die_with_their_functions(session: Any) -> None:
+    units = len(list(session._graph))
+    for i in range(5):
+        f = session.compile(f"float passing(float x) {{ return x + {i}; }}").passing
+    assert f(1.0) == 5.0
+    del f
+    gc.collect()
+    assert len(list(session._graph)) <= units
+
+
+def test_generic_and_overloaded_functions(session: Any) -> None:
+    m = session.compile("""
+T twice<T : __BuiltinFloatingPointType>(T x) { return x + x; }
+float size(float x) { return abs(x); }
+float size(float2 x) { return length(x); }
+""")
+    assert m.twice(1.5) == 3.0
+    assert m.size(-2.0) == 2.0
+    assert m.size((3.0, 4.0)) == 5.0
+
+
+def test_reflection(session: Any) -> None:
+    f = session.compile("""
+/// Blends two colours.
+///
+/// `t` is the weight of the second.
+[Differentiable]
+void blend(float3 a, inout float3 b, out float weight, no_diff float t)
+{
+    weight = t;
+    b = a * (1 - t) + b * t;
+}
+""").blend
+    signature = f.info.signature
+    assert [(p.name, p.type.name, p.io, p.no_diff) for p in signature.parameters] == [
+        ("a", "vector<float,3>", "in", False),
+        ("b", "vector<float,3>", "inout", False),
+        ("weight", "float", "out", False),
+        ("t", "float", "in", True),
+    ]
+    assert f.info.differentiable and f.info.line == 6
+    assert f.__doc__.startswith("void blend(float3 a, inout float3 b, out float weight, no_diff float t)\n\nBlends two")
+    assert f.source.splitlines()[0].startswith("void blend(")
+
+
+def test_waiting_can_be_interrupted(session: Any) -> None:
+    start = time.perf_counter()
+    session.wait()
+    assert time.perf_counter() - start < 5
+
+
+def test_unwritable_cache_only_warns(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    code = (
+        "import warnings; warnings.simplefilter('always')\n"
+        "import slangnb as sn\n"
+        "print(sn.session().compile('float f(float x) { return x; }').f(2.0))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "SLANGNB_CACHE": str(blocked / "cache"), "SLANGNB_GUARD": "off"},
+        check=False,
+    )
+    assert done.stdout.strip() == "2.0", done.stderr
+    assert done.stderr.count("slangnb cannot write its cache folder") == 1
+
+
+def test_two_processes_share_the_cache(tmp_path: Path) -> None:
+    code = (
+        "import slangnb as sn, sys\n"
+        "m = sn.session().compile('float f(float x) { return 3 * x; } float g(float x) { return x + 7; }')\n"
+        "print(m.f(2.0), m.g(1.0))"
+    )
+    env = {**os.environ, "SLANGNB_CACHE": str(tmp_path)}
+    running = [
+        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=env) for _ in range(2)
+    ]
+    assert [p.communicate(timeout=120)[0].strip() for p in running] == ["6.0 8.0"] * 2
+    assert [p.returncode for p in running] == [0, 0]
+
+
+def test_guard_off(session: Any) -> None:
+    other = Session(session.backend.key, guard=False)
+    try:
+        assert other.guard.pid is None
+        assert other.compile("float f(float x) { return x + 1; }").f(1.0) == 2.0
+        for _ in range(2):
+            with pytest.raises(sn.CompileError, match="undefined identifier"):
+                other.compile("float f(float x) { return x + oops; }")
+        mine = sn.tensor([1.0], session=other)
+        with pytest.raises(sn.CallError, match="another device"):
+            session.compile("float f(float x) { return x + 1; }").f(mine)
+        assert sn.tensor(mine).to_numpy().tolist() == [1.0]
+    finally:
+        other.close()
