@@ -11,8 +11,9 @@ from slangnb.compiler.finding import finding
 from slangnb.compiler.lint import SHAPE
 from slangnb.compiler.loops import Loop, differentiable, functions, inside, loops, rounds
 from slangnb.compiler.scan import Positions
+from slangnb.compiler.source import Source
 from slangnb.compiler.tokens import Tokens
-from slangnb.compiler.vocabulary import CLASHING_PARAMETERS, CUDA, CUDA_ONLY
+from slangnb.compiler.vocabulary import BUILTINS, CLASHING_PARAMETERS, CUDA, CUDA_ONLY
 from slangnb.errors import Diagnostic
 
 _SECOND = "for second derivatives use `sn.hvp` in Python, or `fwd_diff` in a [Differentiable] function"
@@ -60,6 +61,8 @@ def callee_not_differentiable(case: Case, match: re.Match[str]) -> str:
     line = case.person_line(function) if function else 0
     place = f" (line {line})" if line else ""
     short = name.split(".")[-1]
+    if function is None and short in BUILTINS:
+        return f"Slang's `{short}` has no derivative: write `no_diff {short}(...)` where none is wanted"
     return (
         f"write `[Differentiable]` on the line above `{short}`{place}, "
         f"or `no_diff {short}(...)` here if its derivative is not wanted"
@@ -155,22 +158,30 @@ def double_tensor(_: Case, __: re.Match[str]) -> str:
     return "gradients need `float` tensors: declare `float`, and pass data of dtype float32"
 
 
-def internal_error(case: Case, _: re.Match[str]) -> Diagnostic | str:
-    """E99997: point at the differentiable loop that starts below zero, if there is one."""
-    for source in case.sources:
-        tokens = Tokens(source.text)
-        for function in filter(differentiable, functions(declarations(source.text))):
-            for loop in loops(tokens, inside(tokens, function)):
-                counter = _COUNTER.fullmatch(loop.start)
-                if not counter or re.fullmatch(r"\d+[uU]?", counter.group(2)):
-                    continue
+def _loop_starting(source: Source, pattern: str) -> Diagnostic | None:
+    """Point at a loop in a differentiable function whose counter starts at what `pattern` matches."""
+    tokens = Tokens(source.text)
+    for function in filter(differentiable, functions(declarations(source.text))):
+        for loop in loops(tokens, inside(tokens, function)):
+            counter = _COUNTER.fullmatch(loop.start)
+            if counter and re.fullmatch(pattern, counter.group(2)):
                 name, start = counter.groups()
                 remedy = (
-                    f"start the loop at zero: `for (int j = 0; j < n; j++)` with n rounds, "
+                    "start the loop at zero: `for (int j = 0; j < n; j++)` with n rounds, "
                     f"and inside it `int {name} = j + ({start});`"
                 )
-                place = finding(source, Positions(source.text), loop.offset, len(loop.keyword), "", remedy)
-                return replace(place, code="E99997", message=case.diagnostic.message)
+                return finding(source, Positions(source.text), loop.offset, len(loop.keyword), "", remedy)
+    return None
+
+
+def internal_error(case: Case, _: re.Match[str]) -> Diagnostic | str:
+    """E99997: point at the differentiable loop that starts below zero, if there is one."""
+    # The message has no place. A start below zero is the known cause; one from a variable is the next guess.
+    for suspicious in (r"-.*", r"[A-Za-z_].*"):
+        for source in reversed(case.sources):
+            found = _loop_starting(source, suspicious)
+            if found:
+                return replace(found, code="E99997", message=case.diagnostic.message)
     return "this is a fault of the Slang compiler: compile parts of the cell alone to find what it trips over"
 
 

@@ -175,7 +175,7 @@ def _fmod(text: _Text) -> Iterator[Diagnostic]:
                 tokens.items[k].start,
                 len("fmod"),
                 "the gradient of fmod to its second argument is always 0.",
-                f"write `{a} - {b} * trunc({a} / {b})` if that gradient matters",
+                f"write `{a} - {b} * no_diff trunc({a} / {b})` if that gradient matters",
             )
 
 

@@ -14,7 +14,7 @@ BUILTINS = tuple(
     firstbithigh firstbitlow floor fma fmod frac fract frexp isfinite isinf isnan ldexp length lerp
     lit log log10 log2 mad max min modf mul normalize pow powr radians reflect refract reversebits
     round rsqrt saturate select sign sin sincos sinh smoothstep sqrt step tan tanh transpose trunc
-    bwd_diff fwd_diff no_diff detach diffPair DifferentialPair IDifferentiable zeroParameter bool
+    bwd_diff fwd_diff no_diff detach diffPair DifferentialPair IDifferentiable bool
     int uint float half double int64_t uint64_t float2 float3 float4 int2 int3 int4 uint2 uint3
     uint4 bool2 bool3 bool4 half2 half3 half4 float2x2 float3x3 float4x4 vector matrix Array
     StructuredBuffer RWStructuredBuffer ByteAddressBuffer RWByteAddressBuffer Texture2D RWTexture2D

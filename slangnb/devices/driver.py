@@ -242,9 +242,10 @@ def _look(env: Mapping[str, str]) -> _Found:
         hardware = [entry.path for entry in found if not entry.lavapipe]
     software = next((entry for entry in found if entry.lavapipe), None)
     libraries = [name for name in (ATOMIC, X11) if not library_loads(name)]
-    if not hardware and "nvidia" in gpus and library_loads("libcuda.so.1"):
+    loader = library_loads(LOADER)
+    if not (hardware and loader) and "nvidia" in gpus and library_loads("libcuda.so.1"):
         return _Found(tuple(libraries), wanted=(ATOMIC, X11))  # CUDA serves, as in most GPU containers
-    libraries += [] if library_loads(LOADER) else [LOADER]
+    libraries += [] if loader else [LOADER]
     if hardware:
         return _Found(tuple(libraries), tuple(hardware), chosen=chosen)
     if software is None:

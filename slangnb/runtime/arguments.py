@@ -68,6 +68,28 @@ def adapter_of(value: Any) -> Adapter | None:
     return found
 
 
+@cache
+def fast_keys() -> dict[type, Callable[[Any], Hashable] | None]:
+    """Give the key functions of the common types, None for those whose type says all: what each call looks up."""
+    return {**dict.fromkeys(PLAIN), **{t: a.key for t, a in adapters().items()}}
+
+
+def call_key(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Hashable:
+    """Give what the kernel of a call depends on. This runs at every call: it costs about half a microsecond each."""
+    known = fast_keys()
+    key: list[Hashable] = [len(args)]
+    for value in args:
+        kind = type(value)
+        of = known.get(kind, key_of)
+        key.append(kind if of is None else of(value))
+    for name, value in kwargs.items():
+        kind = type(value)
+        of = known.get(kind, key_of)
+        key.append(name)
+        key.append(kind if of is None else of(value))
+    return tuple(key)
+
+
 def key_of(value: Any) -> Hashable:
     """Give what the kernel depends on in this value."""
     kind = type(value)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from slangnb.compiler.loading import Loaded, captured_log, function_node, slangpy_errors
 from slangnb.compiler.reflection import FunctionInfo, TypeInfo, plain_name
 from slangnb.errors import CallError, GradientError, SlangNbError
-from slangnb.runtime.arguments import key_of
+from slangnb.runtime.arguments import call_key
 from slangnb.runtime.binding import Bound, bind
 from slangnb.runtime.checks import check_backward, check_call, has_gradient, leaves
 from slangnb.runtime.plan import Plan, make_plan
@@ -106,7 +106,7 @@ class Function:
         if target.version != self._version:
             self._renew()
         accumulate = self._backward and self._pop_accumulate(kwargs)
-        key = (tuple(map(key_of, args)), tuple([(k, key_of(v)) for k, v in kwargs.items()]))
+        key = call_key(args, kwargs)
         plan = self._plans.get(key)
         if plan is None:
             return self._first(key, args, kwargs, accumulate)

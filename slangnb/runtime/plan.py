@@ -43,6 +43,8 @@ class Plan:
         Places of numpy arrays that the call writes to.
     numpy_result : bool
         The result is read back as a numpy array, after a wait that can be interrupted.
+    plain : bool
+        Nothing needs to be done but the checks and the call.
     clears : callable or None
         Gives the gradients to zero before a backward call.
     """
@@ -53,6 +55,7 @@ class Plan:
     order: tuple[str, ...] | None = None
     outputs: tuple[Place, ...] = ()
     numpy_result: bool = False
+    plain: bool = False
     clears: Callable[[tuple[Any, ...], dict[str, Any]], list[slangpy.Tensor]] | None = None
 
     def run(
@@ -61,15 +64,17 @@ class Plan:
         """Do the call; `wait` waits for the device so that a person can interrupt it."""
         for place, stride, parameter in self.views:
             t = args[place] if type(place) is int else kwargs[place]  # pyright: ignore[reportArgumentType]
-            if not t.is_contiguous() or (t.offset + t.element_count) * stride > t.storage.size:
+            if (t.offset + t.element_count) * stride > t.storage.size or not t.is_contiguous():
                 check_extent(t, repr(parameter.name if parameter else place))
-            if parameter is not None and parameter.type.shape:
+            if parameter is not None:
                 check_inner(self.node.name, parameter.name, parameter.type, t)
-        before = (args, kwargs)
+        if self.plain:
+            return self.node(*args, **kwargs)
+        before = edited = (args, kwargs)
         empty = False
         if self.edits:
             args, kwargs, empty = self._edit(args, kwargs)
-        edited = (args, kwargs)
+            edited = (args, kwargs)
         if self.order is not None:
             args, kwargs = by_position(args, kwargs, self.order)
         if empty:
@@ -156,7 +161,8 @@ def make_plan(
         order = tuple(p.name for p in bound.signature.parameters)
     wants_numpy = not backward and (kwargs.get("_result") == "numpy" if isinstance(kwargs.get("_result"), str) else False)
     clears = _clearing(bound) if backward and bound is not None else None
-    return Plan(node, tuple(edits), tuple(views), order, tuple(outputs), wants_numpy, clears)
+    plain = not (edits or outputs or order or wants_numpy or clears)
+    return Plan(node, tuple(edits), tuple(views), order, tuple(outputs), wants_numpy, plain, clears)
 
 
 def _clearing(bound: Bound) -> Callable[[tuple[Any, ...], dict[str, Any]], list[slangpy.Tensor]]:

@@ -25,8 +25,8 @@ FLAGS = (
 OpenNotebook = Callable[..., Notebook]
 
 
-# Playwright keeps an event loop running in this thread. It ends with this folder, since other tests want loops of
-# their own.
+# Playwright keeps an event loop running in this thread. It ends with this folder, since other tests
+# want loops of their own.
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """A headless Chromium; no browser, no test."""

@@ -25,7 +25,7 @@ from playwright.sync_api import Locator, Page
 
 START_SECONDS = 60.0
 POLL_SECONDS = 0.05
-WAIT_MS = 60_000
+RUN_SECONDS = 60.0
 
 _NO_NEWS = {"fetchNews": "false", "checkForUpdates": False}
 
@@ -40,6 +40,14 @@ _OPEN = """async path => {
   await panel.sessionContext.session.kernel.info;
   window.panel = panel;
   panel.content.widgets.forEach((cell, i) => cell.node.setAttribute('data-cell', i));
+}"""
+
+_START = """name => {
+  window.ended = null;
+  window.jupyterapp.commands.execute(name).then(
+    result => { window.ended = { result }; },
+    error => { window.ended = { result: String(error) }; },
+  );
 }"""
 
 # Puts the first cell at the top; gives the bottom of the last cell.
@@ -95,7 +103,9 @@ def running_lab(folder: Path) -> Iterator[Lab]:
     lab = Lab(f"http://127.0.0.1:{_free_port()}", secrets.token_hex(16), root)
     log = folder / "lab.log"
     with log.open("wb") as stream:
-        process = subprocess.Popen(_command(lab), env=_environment(folder), stdout=stream, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(
+            _command(lab), env=_environment(folder), stdout=stream, stderr=subprocess.STDOUT
+        )
     started: dict[int, psutil.Process] = {}
     try:
         _wait_for_answer(lab, process, log)
@@ -188,7 +198,7 @@ class Notebook:
         self.page = page
         self.path = lab.root / name
         self._lab = lab
-        page.set_default_timeout(WAIT_MS)
+        page.set_default_timeout(RUN_SECONDS * 1000)
         page.goto(f"{lab.url}/lab/workspaces/t{secrets.token_hex(4)}?token={lab.token}")
         page.wait_for_function("window.jupyterapp")
         page.evaluate(_OPEN, name)
@@ -197,9 +207,19 @@ class Notebook:
     def _kernel(self, what: str) -> Any:
         return self.page.evaluate(f"window.panel.sessionContext.session.kernel.{what}")
 
-    def command(self, name: str) -> Any:
+    def command(self, name: str, seconds: float = RUN_SECONDS) -> Any:
         """Run one of Lab's commands to its end."""
-        return self.page.evaluate("name => window.jupyterapp.commands.execute(name)", name)
+        self.start(name)
+        return self.finish(seconds)
+
+    def start(self, name: str) -> None:
+        """Run one of Lab's commands, without waiting for it."""
+        self.page.evaluate(_START, name)
+
+    def finish(self, seconds: float = RUN_SECONDS) -> Any:
+        """Wait for what `start` started, and give its result."""
+        self.page.wait_for_function("window.ended", timeout=seconds * 1000)
+        return self.page.evaluate("window.ended.result")
 
     def run_all(self) -> bool:
         """Run all cells to the end; False if Lab stopped at a cell that failed."""
@@ -207,30 +227,22 @@ class Notebook:
 
     def start_all(self) -> None:
         """Run all cells, without waiting for them."""
-        self.page.evaluate(
-            "() => { window.run = window.jupyterapp.commands.execute('notebook:run-all-cells'); }"
-        )
+        self.start("notebook:run-all-cells")
 
-    def finish(self) -> bool:
-        """Wait for what `start_all` started."""
-        return self.page.evaluate("() => window.run")
-
-    def run_from(self, index: int) -> bool:
+    def run_from(self, index: int, seconds: float = RUN_SECONDS) -> bool:
         """Run a cell and all below it."""
         self.page.evaluate("index => { window.panel.content.activeCellIndex = index; }", index)
-        return self.command("notebook:run-all-below")
+        return self.command("notebook:run-all-below", seconds)
 
     def restart_and_run_all(self) -> None:
         """Choose that entry of the menu, and say yes to the question that Lab asks."""
-        self.page.evaluate(
-            "() => { window.run = window.jupyterapp.commands.execute('notebook:restart-run-all'); }"
-        )
+        self.start("notebook:restart-run-all")
         self.page.locator(".jp-Dialog button.jp-mod-accept").click()
         self.finish()
 
     def interrupt(self) -> None:
         """Press the stop button: the command behind it."""
-        self.command("notebook:interrupt-kernel")
+        self.page.evaluate("() => window.jupyterapp.commands.execute('notebook:interrupt-kernel')")
 
     def cell(self, index: int) -> Locator:
         """Give the cell on the page, scrolled to where it is seen."""
@@ -239,15 +251,21 @@ class Notebook:
 
     def outputs(self, index: int) -> list[dict[str, Any]]:
         """Give what a cell has put out so far, as the notebook file would have it."""
-        return self.page.evaluate("index => window.panel.content.model.cells.get(index).outputs.toJSON()", index)
+        return self.page.evaluate(
+            "index => window.panel.content.model.cells.get(index).outputs.toJSON()", index
+        )
 
     def count(self, index: int) -> int | None:
         """Give the number in front of a cell; None if it has not run to its end."""
-        return self.page.evaluate("index => window.panel.content.model.cells.get(index).executionCount", index)
+        return self.page.evaluate(
+            "index => window.panel.content.model.cells.get(index).executionCount", index
+        )
 
     def sources(self) -> list[str]:
         """Give the text of every cell."""
-        return self.page.evaluate("() => window.panel.content.widgets.map(w => w.model.sharedModel.getSource())")
+        return self.page.evaluate(
+            "() => window.panel.content.widgets.map(w => w.model.sharedModel.getSource())"
+        )
 
     def code_cells(self) -> list[int]:
         """Give the places of the code cells."""
@@ -256,7 +274,9 @@ class Notebook:
 
     def tags(self, index: int) -> list[str]:
         """Give the tags of a cell."""
-        return self.page.evaluate("index => window.panel.content.model.cells.get(index).getMetadata('tags') ?? []", index)
+        return self.page.evaluate(
+            "index => window.panel.content.model.cells.get(index).getMetadata('tags') ?? []", index
+        )
 
     def text(self, index: int) -> str:
         """Give what a cell printed, and the plain text of its results and errors."""

@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +25,12 @@ SCREENSHOT = ROOT / "notebooks/images/first-gradient.png"
 VALUES = re.compile(r"\[ ?9\. 23\. 41\. 63\.\]")
 SLOPES = re.compile(r"\[12\. 16\. 20\. 24\.\]")
 
-START = "%load_ext slangnb\nimport os\nimport numpy as np\nimport slangpy as spy\nimport slangnb as sn\nprint(os.getpid())"
+START = """%load_ext slangnb
+import os
+import numpy as np
+import slangpy as spy
+import slangnb as sn
+print(os.getpid())"""
 POLYNOMIAL = """%%slang
 [Differentiable]
 float polynomial(float a, float b, float c, float x)
@@ -179,10 +183,8 @@ def test_stop_button_ends_a_compile_that_hangs(notebook: OpenNotebook) -> None:
         return compiler.cpu_times().user > before + 2  # a compile that ends takes a tenth of this
 
     until(busy, "the compiler hangs")
-    start = time.monotonic()
     opened.interrupt()
-    assert not opened.finish()
-    assert time.monotonic() - start < 5
+    assert opened.finish(5) is False
     assert errors(opened.outputs(3)) == ["KeyboardInterrupt"]
     assert "KeyboardInterrupt" in opened.cell(3).locator(".jp-OutputArea-output").last.inner_text()
     until(lambda: not compiler.is_running(), "the compiler is stopped", 5)
@@ -204,11 +206,14 @@ void spin(int x, uint stop, out uint y)
     }
 }
 """
+SPINNING_CALL = """x = sn.tensor(np.full(4, 2**30, dtype=np.int32))
+y = sn.tensor(np.zeros(4, dtype=np.uint32))
+print("spins")
+spin(x, 12345, y)"""
 
 
 def test_stop_button_gives_python_back_from_an_endless_kernel(notebook: OpenNotebook) -> None:
-    spinning = 'x = sn.tensor([2**30] * 4, dtype="int32")\nprint("spins")\nspin(x, 12345, _result="numpy")'
-    opened = notebook([START, SPINS, spinning, "print(1 + 1, os.getpid())"])
+    opened = notebook([START, SPINS, SPINNING_CALL, "print(1 + 1, os.getpid())"])
     opened.start_all()
     opened.wait_for_text(0, "\n")
     kernel = int(opened.text(0))
@@ -218,15 +223,14 @@ def test_stop_button_gives_python_back_from_an_endless_kernel(notebook: OpenNote
         before = process.cpu_times().user
 
         def busy() -> bool:
-            assert not errors(opened.outputs(2)) and opened.count(2) is None, opened.outputs(2)
+            assert opened.count(2) is None, opened.outputs(2)
             return process.cpu_times().user > before + 2
 
         until(busy, "the device computes")
         opened.interrupt()
-        until(lambda: errors(opened.outputs(2)) == ["KeyboardInterrupt"], "the cell is stopped", 5)
-        assert not opened.finish()
-        assert process.cpu_times().user > before, "it computes no more"
-        assert opened.run_from(3), opened.outputs(3)
+        assert opened.finish(5) is False
+        assert errors(opened.outputs(2)) == ["KeyboardInterrupt"]
+        assert opened.run_from(3, 5), opened.outputs(3)
         assert opened.text(3) == f"2 {kernel}\n"
     finally:
         opened.end(kill=kernel)
@@ -271,7 +275,16 @@ def test_restart_and_run_all_twice(tour: Tour) -> None:
 
 
 def test_exported_page_shows_the_picture(tour: Tour, browser: Browser, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "nbconvert", "--to", "html", "--output-dir", str(tmp_path), str(tour.saved)]
+    command = [
+        sys.executable,
+        "-m",
+        "nbconvert",
+        "--to",
+        "html",
+        "--output-dir",
+        str(tmp_path),
+        str(tour.saved),
+    ]
     subprocess.run(command, check=True, capture_output=True)
     exported = tmp_path / tour.saved.with_suffix(".html").name
     page = browser.new_page()

@@ -1,3 +1,6 @@
+# ruff: noqa: E501
+# Long lines here are texts as the compiler or a person writes them.
+
 import time
 
 import pytest

@@ -188,6 +188,8 @@ def test_cuda_alone_needs_no_vulkan(box: Box) -> None:
     box.loadable = {"libcuda.so.1", ATOMIC, X11}
     box.gpus = {"nvidia"}
     assert driver.status().present == (ATOMIC, X11)
+    write_icd(box.folder / "share/vulkan/icd.d", "nvidia_icd.json", "libGLX_nvidia.so.0")
+    assert driver.ensure().missing == ()  # Vulkan's loader is absent, and not asked for
     box.loadable.discard(X11)
     assert driver.status().missing == (X11,)
 
