@@ -126,7 +126,7 @@ def rounds(tokens: Tokens, loop: Loop) -> int | None:
     name = re.escape(start.group(1))
     if re.fullmatch(rf"(?:{name} ?\+ ?\+|\+ ?\+ ?{name})", loop.step):
         step = 1
-    elif plus := re.fullmatch(rf"{name} ?\+ ?= ?([1-9]\d{0, 8})", loop.step):
+    elif plus := re.fullmatch(rf"{name} ?\+ ?= ?([1-9]\d{{0,8}})", loop.step):
         step = int(plus.group(1))
     else:
         return None

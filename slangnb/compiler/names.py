@@ -46,7 +46,7 @@ def remedy_for_name(name: str, after: str, text: str, known: Collection[str]) ->
     >>> remedy_for_name("lenght", "(v)", "", ())
     'did you mean `length`?'
     """
-    if name in SLANGPY_TYPES and not re.search(r"\bimport\s+slangpy\s*;", text):
+    if name in SLANGPY_TYPES and not re.search(r'\bimport\s+"?slangpy\b', text):
         return "write `import slangpy;` at the top of the cell"
     if name in CUDA_ONLY:
         return CUDA

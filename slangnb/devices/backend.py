@@ -173,10 +173,8 @@ def judge(code: int, out: str, err: str) -> str:
 
 
 def _probe_key(backend: Backend) -> str:
-    from importlib.metadata import version
-
     files = [f"{p}:{p.stat().st_mtime_ns}" for p in map(Path, driver.status().icds) if p.exists()]
-    text = json.dumps([version("slangpy"), backend.name, backend.adapter, *files])
+    text = json.dumps([import_slangpy().__version__, backend.name, backend.adapter, *files])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

@@ -6,6 +6,7 @@ from its standard input and answers on its standard output; nothing else is writ
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import pickle
@@ -57,6 +58,8 @@ class Compiler:
         """Give ``("ok", warnings)`` or ``("error", text)``."""
         from slangnb.compiler.loading import captured_log, slangpy_errors
 
+        # A compiler that hangs must not outlive a parent that was killed; this watchdog needs no Python thread.
+        faulthandler.dump_traceback_later(request["seconds"] + 5, exit=True)
         with captured_log() as log:
             try:
                 for name, text, link in request["modules"]:
@@ -65,6 +68,8 @@ class Compiler:
                     self._build(request)
             except slangpy_errors() as error:
                 return "error", "\n".join([*log, str(error)])
+            finally:
+                faulthandler.cancel_dump_traceback_later()
         return "ok", "\n".join(log)
 
     def _load(self, name: str, text: str, link: list[str]) -> None:

@@ -113,7 +113,7 @@ class Guard:
         process = self._process
         assert process is not None and process.stdin is not None
         try:
-            pickle.dump(request, process.stdin)
+            pickle.dump({"seconds": self.seconds, **request}, process.stdin)
             process.stdin.flush()
         except OSError:  # killed from outside between two requests: a new child answers
             self._stop()

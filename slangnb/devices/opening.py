@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slangnb.compiler.loading import captured_log
 from slangnb.devices.backend import Backend, import_slangpy
 from slangnb.devices.caches import kernel_caches
 from slangnb.errors import BackendError
@@ -27,16 +28,17 @@ def open_device(backend: Backend, enable_print: bool = True) -> slangpy.Device:
     caches = kernel_caches(spy.__version__, backend.key)
     modules, kernels = caches if caches else (None, None)
     try:
-        return spy.Device(
-            type=getattr(spy.DeviceType, backend.name),
-            adapter_luid=backend.luid or None,
-            enable_hot_reload=False,
-            enable_print=enable_print,
-            compiler_options={"include_paths": [spy.SHADER_PATH]},
-            module_cache_path=modules,
-            shader_cache_path=kernels,
-            label="slangnb",
-        )
+        with captured_log():  # some cards warn here of shader models that only Direct3D has
+            return spy.Device(
+                type=getattr(spy.DeviceType, backend.name),
+                adapter_luid=backend.luid or None,
+                enable_hot_reload=False,
+                enable_print=enable_print,
+                compiler_options={"include_paths": [spy.SHADER_PATH]},
+                module_cache_path=modules,
+                shader_cache_path=kernels,
+                label="slangnb",
+            )
     except RuntimeError as error:
         raise BackendError(
             f"the {backend.key} device ({backend.adapter}) cannot be created: {str(error).splitlines()[0]}",

@@ -44,7 +44,7 @@ def _registered(shell: InteractiveShell) -> SlangMagics | None:
 
 def _after_cell(_result: Any) -> None:
     """Wait for the device, where the stop button works, and show what shaders printed."""
-    if has_session():
+    if has_session() and not session().busy():
         s = session()
         s.wait()
         printed = s.device.flush_print_to_string()

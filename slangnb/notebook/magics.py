@@ -73,7 +73,7 @@ class SlangMagics(Magics):
             name,
             dict(map(parse_define, options.define)),
             tuple(options.include),
-            label=f"In[{self.shell.execution_count}]",
+            label=f"In[{len(self.shell.user_ns.get('In', [])) - 1}]",  # execution_count may be one ahead already
             first_line=2,
             force=options.force,
         )

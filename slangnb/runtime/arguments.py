@@ -76,16 +76,11 @@ def fast_keys() -> dict[type, Callable[[Any], Hashable] | None]:
 
 def call_key(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Hashable:
     """Give what the kernel of a call depends on. This runs at every call: it costs about half a microsecond each."""
-    known = fast_keys()
-    key: list[Hashable] = [len(args)]
-    for value in args:
+    get = fast_keys().get
+    key: list[Hashable] = [len(args), *kwargs]
+    for value in (*args, *kwargs.values()):
         kind = type(value)
-        of = known.get(kind, key_of)
-        key.append(kind if of is None else of(value))
-    for name, value in kwargs.items():
-        kind = type(value)
-        of = known.get(kind, key_of)
-        key.append(name)
+        of = get(kind, key_of)
         key.append(kind if of is None else of(value))
     return tuple(key)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -156,10 +156,18 @@ class Builder:
                 failure = compile_error(str(error), self.sources)
                 self._failed[unit.module] = CompileError(self._explain(failure.diagnostics))
                 raise self._failed[unit.module] from error
-        self._built[unit.module] = loaded, reflect(loaded, unit.source.text, unit.source.first_line)
         said = parse("\n".join(log), self.sources) if log else ()
+        self._refuse_missing_returns(unit, said)
+        self._built[unit.module] = loaded, reflect(loaded, unit.source.text, unit.source.first_line)
         self._warnings += with_remedies([d for d in said if d.severity == "warning"], self.sources)
         self._warnings += lint(unit.source)
+
+    def _refuse_missing_returns(self, unit: Unit, said: tuple[Diagnostic, ...]) -> None:
+        """A path without return is an error for Vulkan, and any value at all on CUDA: an error everywhere."""
+        found = [replace(d, severity="error") for d in said if d.code == "E41010"]
+        if found:
+            self._failed[unit.module] = CompileError(self._explain(tuple(found)))
+            raise self._failed[unit.module]
 
     def _explain(self, diagnostics: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
         known = [u.key for u in self.graph if u.key.isidentifier()]

@@ -15,6 +15,7 @@ from slangnb.errors import CallError, GradientError, SlangNbError
 from slangnb.runtime.arguments import call_key
 from slangnb.runtime.binding import Bound, bind
 from slangnb.runtime.checks import check_backward, check_call, has_gradient, leaves
+from slangnb.runtime.known_faults import check_branch_reads
 from slangnb.runtime.plan import Plan, make_plan
 from slangnb.runtime.translate import call_error
 
@@ -105,6 +106,8 @@ class Function:
         target = self._target
         if target.version != self._version:
             self._renew()
+        if target.session.stopped is not None:
+            target.session.refuse_while_stopped()
         accumulate = self._backward and self._pop_accumulate(kwargs)
         key = call_key(args, kwargs)
         plan = self._plans.get(key)
@@ -132,6 +135,7 @@ class Function:
             check_call(bound, target.session.device, mapped)
             if self._backward:
                 check_backward(bound)
+                check_branch_reads(target.session.backend, bound, target.session.texts_of(target.owner))
         elif self._backward and not target.info.differentiable:
             raise GradientError(f"{self.__name__} is not differentiable", function=self.__name__)
         chain = (*self._chain, *_gradient_mark(args, kwargs))

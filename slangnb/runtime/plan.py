@@ -36,7 +36,7 @@ class Plan:
     edits : tuple
         (place, parameter, prepare) of arguments that are converted at every call.
     views : tuple
-        (place, bytes per element, parameter) of tensors whose extent, and inner sizes, are checked at every call.
+        (place, whether it is a name, bytes per element, parameter) of tensors whose extent, and inner sizes, are checked at every call.
     order : tuple of str or None
         Parameter names, when the arguments must go by position.
     outputs : tuple
@@ -51,7 +51,7 @@ class Plan:
 
     node: FunctionNode
     edits: tuple[tuple[Place, Parameter | None, Callable[[Any, Parameter | None], Any]], ...] = ()
-    views: tuple[tuple[Place, int, Parameter | None], ...] = ()
+    views: tuple[tuple[Place, bool, int, Parameter | None], ...] = ()
     order: tuple[str, ...] | None = None
     outputs: tuple[Place, ...] = ()
     numpy_result: bool = False
@@ -62,8 +62,8 @@ class Plan:
         self, args: tuple[Any, ...], kwargs: dict[str, Any], accumulate: bool, wait: Callable[[], None]
     ) -> Any:
         """Do the call; `wait` waits for the device so that a person can interrupt it."""
-        for place, stride, parameter in self.views:
-            t = args[place] if type(place) is int else kwargs[place]  # pyright: ignore[reportArgumentType]
+        for place, named, stride, parameter in self.views:
+            t = (kwargs if named else args)[place]  # pyright: ignore[reportArgumentType, reportCallIssue]
             if (t.offset + t.element_count) * stride > t.storage.size or not t.is_contiguous():
                 check_extent(t, repr(parameter.name if parameter else place))
             if parameter is not None:
@@ -149,7 +149,7 @@ def make_plan(
         p = parameters.get(place)
         if isinstance(value, spy.Tensor):
             inner = p if p is not None and not mapped and inner_sizes(p.type, value.dtype.shape.as_tuple()) else None
-            views.append((place, value.dtype.buffer_layout.stride, inner))
+            views.append((place, isinstance(place, str), value.dtype.buffer_layout.stride, inner))
         elif type(value) not in PLAIN and place != "_result" or isinstance(value, np.ndarray):
             adapter = adapter_of(value)
             if adapter is not None and adapter.prepare is not None:

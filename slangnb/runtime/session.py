@@ -17,7 +17,7 @@ from slangnb.devices.backend import Backend, choose
 from slangnb.devices.caches import KnownGood, known_good
 from slangnb.devices.guard import Guard
 from slangnb.devices.opening import open_device
-from slangnb.errors import CallError, CompileError
+from slangnb.errors import BackendError, CallError, CompileError
 from slangnb.runtime import guarding
 from slangnb.runtime.building import Builder, check_name, make_source, read_file
 from slangnb.runtime.function import Step, Target
@@ -63,6 +63,7 @@ class Session:
         self._graph = Graph()
         self._modules: dict[str, Module] = {}
         self._unnamed: weakref.WeakValueDictionary[str, Module] = weakref.WeakValueDictionary()
+        self.stopped: int | None = None  # the submission whose wait was interrupted
         self._reading: list[Path] = []
         self._broken: list[tuple[str, CompileError]] = []
         self._devices: dict[Backend, slangpy.Device] = {}
@@ -268,16 +269,45 @@ class Session:
         device = self.device
         submitted = device.submit_command_buffers([])
         pause = 0.0
-        while not device.is_submit_finished(submitted):
-            time.sleep(pause)
-            pause = min(0.01, pause + 0.0001)
+        try:
+            while not device.is_submit_finished(submitted):
+                time.sleep(pause)
+                pause = min(0.01, pause + 0.0001)
+        except KeyboardInterrupt:
+            self.stopped = submitted
+            raise
+
+    def busy(self) -> bool:
+        """Tell whether the device still runs a kernel whose wait was stopped."""
+        if self.stopped is not None and self.device.is_submit_finished(self.stopped):
+            self.stopped = None
+        return self.stopped is not None
+
+    def refuse_while_stopped(self) -> None:
+        """Refuse a call that would wait, without the stop button, behind a kernel that does not end.
+
+        Raises
+        ------
+        BackendError
+            While that kernel runs.
+        """
+        if self.busy():
+            raise BackendError(
+                "the device still runs the kernel that you stopped waiting for",
+                remedy="wait until it ends, or restart the notebook's kernel if it never does",
+            )
+
+    def texts_of(self, module: Module) -> list[str]:
+        """Give the sources of a module and of all that it imports."""
+        return [u.source.text for u in self._graph.chain(module._key)]
 
     def close(self) -> None:
         """End the guard's child and close the devices. Tensors of this session must not be used any more."""
         atexit.unregister(self.close)
         self._guard.close()
-        for device in self._devices.values():
-            device.close()
+        if not (self._devices and self.busy()):  # closing waits, and a kernel that never ends would take this process along
+            for device in self._devices.values():
+                device.close()
         self._devices.clear()
         _forget(self)
 

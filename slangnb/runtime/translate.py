@@ -9,11 +9,12 @@ from slangnb.compiler.diagnostics import parse
 from slangnb.compiler.reflection import FunctionInfo, plain_name
 from slangnb.compiler.remedies import with_remedies
 from slangnb.compiler.source import Source
-from slangnb.errors import CallError, CompileError, GradientError, SlangNbError
+from slangnb.errors import CallError, CompileError, Diagnostic, GradientError, SlangNbError
 from slangnb.runtime.binding import Bound
 
 #: Slang's own way of writing an error; a text with it is a compiler's, not a binding's.
-COMPILER_ERROR = re.compile(r"error\[E\d+\]")
+COMPILER_ERROR = re.compile(r"error\[E\d+\]|nvrtc [\d.]+: .*error")
+_NVRTC = re.compile(r"nvrtc [\d.]+: [^\n]*?error ?: ([^\n]*)")
 _NO_GRADIENT = re.compile(r"Type '(?:RW|W)?DiffTensor<(.*), *\d+>' not found")
 _SHAPE = re.compile(r"Shape mismatch for (\S+) between value \((.*?)\) and call \((.*?)\)")
 _MARSHALL = re.compile(r"Failed to create type marshall for argument (\S+):.*?with error:\s*(.*)", re.S)
@@ -22,6 +23,11 @@ _ARGUMENT = re.compile(r"Argument (\S+) could not be resolved: python type (.*?)
 
 def compile_error(text: str, sources: Mapping[str, Source]) -> CompileError:
     """Make a CompileError of a compiler's text, with remedies."""
+    found = _NVRTC.search(text)
+    if found and "error[E" not in text:
+        # Slang made code that the CUDA compiler refuses: the same fault that is E99997 for other targets.
+        message = f"the CUDA compiler refuses the code that Slang made: {found.group(1)}"
+        return CompileError(with_remedies([Diagnostic("error", "E99997", message)], sources))
     return CompileError(with_remedies(parse(text, sources), sources))
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 from chromium import find_or_install
-from lab import Lab, Notebook, running_lab, write_notebook
-from playwright.sync_api import Browser, sync_playwright
+from lab import Lab, Notebook, open_lab, running_lab, write_notebook
+from playwright.sync_api import Browser, Page, sync_playwright
 
 FLAGS = (
     "--no-sandbox",
@@ -22,7 +23,7 @@ FLAGS = (
     "--disable-sync",
 )
 
-OpenNotebook = Callable[..., Notebook]
+OpenNotebook = Callable[[Path | Sequence[str]], Notebook]
 
 
 # Playwright keeps an event loop running in this thread. It ends with this folder, since other tests
@@ -47,21 +48,27 @@ def lab(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 @pytest.fixture(scope="package")
-def open_notebook(lab: Lab, browser: Browser) -> OpenNotebook:
-    """Open a file, or a list of cells, as a notebook; whoever calls this ends it."""
-    count = 0
+def page(lab: Lab, browser: Browser) -> Iterator[Page]:
+    """Lab's page, in the size of the README's picture; a second one would cost some seconds."""
+    made = browser.new_page(viewport={"width": 1120, "height": 1000}, device_scale_factor=1.5)
+    open_lab(made, lab)
+    yield made
+    made.close()
 
-    def opened(source: Path | Sequence[str], width: int = 1280, scale: float = 1.0) -> Notebook:
-        nonlocal count
-        count += 1
+
+@pytest.fixture(scope="package")
+def open_notebook(lab: Lab, page: Page) -> OpenNotebook:
+    """Open a file, or a list of cells, as a notebook; whoever calls this ends it."""
+    numbers = itertools.count(1)
+
+    def opened(source: Path | Sequence[str]) -> Notebook:
         if isinstance(source, Path):
             name = source.name
             shutil.copyfile(source, lab.root / name)
         else:
-            name = f"typed-{count}.ipynb"
+            name = f"typed-{next(numbers)}.ipynb"
             write_notebook(lab.root / name, source)
-        context = browser.new_context(viewport={"width": width, "height": 1000}, device_scale_factor=scale)
-        return Notebook(context.new_page(), lab, name)
+        return Notebook(page, lab, name)
 
     return opened
 

@@ -22,6 +22,7 @@ import nbformat
 import psutil
 from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Locator, Page
+from playwright.sync_api import TimeoutError as PageTimeoutError
 
 START_SECONDS = 60.0
 POLL_SECONDS = 0.05
@@ -32,27 +33,35 @@ _NO_NEWS = {"fetchNews": "false", "checkForUpdates": False}
 # Resolves with a kernel that answers: "idle" in the toolbar comes too early.
 _OPEN = """async path => {
   const app = window.jupyterapp;
-  await app.restored;
   const panel = await app.commands.execute('docmanager:open', { path, factory: 'Notebook' });
   await panel.context.ready;
   await panel.revealed;
   await panel.sessionContext.ready;
   await panel.sessionContext.session.kernel.info;
-  window.panel = panel;
   panel.content.widgets.forEach((cell, i) => cell.node.setAttribute('data-cell', i));
+  (window.panels ??= {})[path] = panel;
+  return [panel.id, panel.sessionContext.session.kernel.id];
 }"""
 
-_START = """name => {
-  window.ended = null;
-  window.jupyterapp.commands.execute(name).then(
-    result => { window.ended = { result }; },
-    error => { window.ended = { result: String(error) }; },
+# Lab's commands are for the notebook in front.
+_START = """(panel, name) => {
+  const app = window.jupyterapp;
+  app.shell.activateById(panel.id);
+  panel.ended = null;
+  app.commands.execute(name).then(
+    result => { panel.ended = { result }; },
+    error => { panel.ended = { result: String(error) }; },
   );
 }"""
 
+_CLOSE = """panel => {
+  panel.context.model.dirty = false;
+  panel.dispose();
+}"""
+
 # Puts the first cell at the top; gives the bottom of the last cell.
-_SCROLL_TO = """([first, last]) => {
-  const cells = window.panel.content.widgets.map(w => w.node);
+_SCROLL_TO = """(panel, [first, last]) => {
+  const cells = panel.content.widgets.map(w => w.node);
   const scrolled = cells[first].closest('.jp-WindowedPanel-outer');
   const top = scrolled.getBoundingClientRect().top;
   scrolled.scrollTop += cells[first].getBoundingClientRect().top - top - 8;
@@ -106,21 +115,28 @@ def running_lab(folder: Path) -> Iterator[Lab]:
         process = subprocess.Popen(
             _command(lab), env=_environment(folder), stdout=stream, stderr=subprocess.STDOUT
         )
-    started: dict[int, psutil.Process] = {}
     try:
         _wait_for_answer(lab, process, log)
         yield lab
-        started = {p.pid: p for p in psutil.Process(process.pid).children(recursive=True)}
     finally:
+        started = children(process.pid)
         process.terminate()  # the server shuts its kernels down, too
         try:
             process.wait(20)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-        for left in psutil.wait_procs(list(started.values()), timeout=5)[1]:
+        for left in psutil.wait_procs(started, timeout=5)[1]:
             with contextlib.suppress(psutil.Error):
                 left.kill()
+
+
+def children(pid: int) -> list[psutil.Process]:
+    """Give all that a process has started, and they in turn; none, if it is gone."""
+    try:
+        return psutil.Process(pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
 
 
 def _command(lab: Lab) -> list[str]:
@@ -181,13 +197,21 @@ def write_notebook(path: Path, cells: Sequence[str]) -> None:
     nbformat.write(made, path)
 
 
+def open_lab(page: Page, lab: Lab) -> None:
+    """Bring up Lab's own page, in a workspace of its own."""
+    page.set_default_timeout(RUN_SECONDS * 1000)
+    page.goto(f"{lab.url}/lab/workspaces/t{secrets.token_hex(4)}?token={lab.token}")
+    page.wait_for_function("window.jupyterapp")
+    page.evaluate("() => window.jupyterapp.restored.then(() => null)")
+
+
 class Notebook:
-    """A notebook that is open in a page of its own, with a kernel that answers.
+    """A notebook that is open in Lab, with a kernel that answers.
 
     Parameters
     ----------
     page : Page
-        An empty page.
+        Lab's page.
     lab : Lab
         The server.
     name : str
@@ -198,14 +222,12 @@ class Notebook:
         self.page = page
         self.path = lab.root / name
         self._lab = lab
-        page.set_default_timeout(RUN_SECONDS * 1000)
-        page.goto(f"{lab.url}/lab/workspaces/t{secrets.token_hex(4)}?token={lab.token}")
-        page.wait_for_function("window.jupyterapp")
-        page.evaluate(_OPEN, name)
-        self.kernel_id: str = self._kernel("id")
+        self._panel, self._kernel_id = page.evaluate(_OPEN, name)
 
-    def _kernel(self, what: str) -> Any:
-        return self.page.evaluate(f"window.panel.sessionContext.session.kernel.{what}")
+    def _ask(self, function: str, argument: Any = None) -> Any:
+        """Call a JavaScript function with this notebook's panel and an argument."""
+        call = f"([path, argument]) => ({function})(window.panels[path], argument)"
+        return self.page.evaluate(call, [self.path.name, argument])
 
     def command(self, name: str, seconds: float = RUN_SECONDS) -> Any:
         """Run one of Lab's commands to its end."""
@@ -214,12 +236,16 @@ class Notebook:
 
     def start(self, name: str) -> None:
         """Run one of Lab's commands, without waiting for it."""
-        self.page.evaluate(_START, name)
+        self._ask(_START, name)
 
     def finish(self, seconds: float = RUN_SECONDS) -> Any:
         """Wait for what `start` started, and give its result."""
-        self.page.wait_for_function("window.ended", timeout=seconds * 1000)
-        return self.page.evaluate("window.ended.result")
+        ended = "path => window.panels[path].ended"
+        try:
+            self.page.wait_for_function(ended, arg=self.path.name, timeout=seconds * 1000)
+        except PageTimeoutError:
+            raise AssertionError(f"not ended within {seconds:g} s") from None
+        return self._ask("panel => panel.ended.result")
 
     def run_all(self) -> bool:
         """Run all cells to the end; False if Lab stopped at a cell that failed."""
@@ -231,7 +257,7 @@ class Notebook:
 
     def run_from(self, index: int, seconds: float = RUN_SECONDS) -> bool:
         """Run a cell and all below it."""
-        self.page.evaluate("index => { window.panel.content.activeCellIndex = index; }", index)
+        self.activate(index)
         return self.command("notebook:run-all-below", seconds)
 
     def restart_and_run_all(self) -> None:
@@ -241,41 +267,36 @@ class Notebook:
         self.finish()
 
     def interrupt(self) -> None:
-        """Press the stop button: the command behind it."""
-        self.page.evaluate("() => window.jupyterapp.commands.execute('notebook:interrupt-kernel')")
+        """Press the stop button."""
+        self.page.locator(f"#{self._panel} [data-command='notebook:interrupt-kernel']").click()
+
+    def activate(self, index: int) -> None:
+        """Make a cell the active one."""
+        self._ask("(panel, index) => { panel.content.activeCellIndex = index; }", index)
 
     def cell(self, index: int) -> Locator:
         """Give the cell on the page, scrolled to where it is seen."""
-        self.page.evaluate("index => window.panel.content.scrollToItem(index)", index)
-        return self.page.locator(f"[data-cell='{index}']")
+        self._ask("(panel, index) => panel.content.scrollToItem(index)", index)
+        return self.page.locator(f"#{self._panel} [data-cell='{index}']")
 
     def outputs(self, index: int) -> list[dict[str, Any]]:
         """Give what a cell has put out so far, as the notebook file would have it."""
-        return self.page.evaluate(
-            "index => window.panel.content.model.cells.get(index).outputs.toJSON()", index
-        )
+        return self._ask("(panel, index) => panel.content.model.cells.get(index).outputs.toJSON()", index)
 
     def count(self, index: int) -> int | None:
         """Give the number in front of a cell; None if it has not run to its end."""
-        return self.page.evaluate(
-            "index => window.panel.content.model.cells.get(index).executionCount", index
-        )
-
-    def sources(self) -> list[str]:
-        """Give the text of every cell."""
-        return self.page.evaluate(
-            "() => window.panel.content.widgets.map(w => w.model.sharedModel.getSource())"
-        )
+        return self._ask("(panel, index) => panel.content.model.cells.get(index).executionCount", index)
 
     def code_cells(self) -> list[int]:
         """Give the places of the code cells."""
-        types = self.page.evaluate("() => window.panel.content.widgets.map(w => w.model.type)")
+        types = self._ask("panel => panel.content.widgets.map(w => w.model.type)")
         return [i for i, kind in enumerate(types) if kind == "code"]
 
     def tags(self, index: int) -> list[str]:
         """Give the tags of a cell."""
-        return self.page.evaluate(
-            "index => window.panel.content.model.cells.get(index).getMetadata('tags') ?? []", index
+        return (
+            self._ask("(panel, index) => panel.content.model.cells.get(index).getMetadata('tags')", index)
+            or []
         )
 
     def text(self, index: int) -> str:
@@ -283,24 +304,33 @@ class Notebook:
         return "".join(map(plain_text, self.outputs(index)))
 
     def wait_for_text(self, index: int, text: str) -> None:
-        """Wait until a cell has put out a text, while it may still run."""
-        until(lambda: text in self.text(index), f"{text!r} from cell {index}: {self.outputs(index)}")
+        """Wait until a cell has put out a text, while it may still run; an error ends the wait."""
+
+        def seen() -> bool:
+            outputs = self.outputs(index)
+            assert all(o["output_type"] != "error" for o in outputs), outputs
+            return text in self.text(index)
+
+        until(seen, f"{text!r} from cell {index}")
 
     def screenshot(self, path: Path, first: int, last: int) -> None:
         """Take a picture of Lab from one cell to the end of another's outputs, as tall as that is."""
-        page = self.page
-        self.command("application:toggle-left-area")
-        self.command("statusbar:toggle")
-        self.command("application:toggle-mode")  # Lab's simple interface: no tabs
-        page.evaluate("index => { window.panel.content.activeCellIndex = index; }", self.code_cells()[-1])
-        page.mouse.move(0, 500)
-        bottom = page.evaluate(_SCROLL_TO, [first, last])
-        size = page.viewport_size
+        size = self.page.viewport_size
         assert size is not None
-        page.set_viewport_size({"width": size["width"], "height": round(bottom) + 20})
-        page.evaluate(_SCROLL_TO, [first, last])
-        page.screenshot(path=path)
-        page.set_viewport_size(size)
+        self._toggle_frame()
+        self.activate(self.code_cells()[-1])
+        self.page.mouse.move(0, 500)
+        bottom = self._ask(_SCROLL_TO, [first, last])
+        self.page.set_viewport_size({"width": size["width"], "height": round(bottom) + 4})
+        self._ask(_SCROLL_TO, [first, last])
+        self.page.screenshot(path=path)
+        self.page.set_viewport_size(size)
+        self._toggle_frame()
+
+    def _toggle_frame(self) -> None:
+        """Hide what surrounds the notebook, or show it again: Lab's simple interface has no tabs."""
+        for name in ("application:toggle-left-area", "statusbar:toggle", "application:toggle-mode"):
+            self.command(name)
 
     def save(self) -> Path:
         """Save the notebook; give its file."""
@@ -308,12 +338,12 @@ class Notebook:
         return self.path
 
     def end(self, kill: int | None = None) -> None:
-        """End the kernel; `kill` is the process id of one that would not listen."""
+        """Close the notebook and end its kernel; `kill` is the process id of one that would not listen."""
+        self._ask(_CLOSE)
         if kill is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(kill, signal.SIGKILL)
-        self._lab.end_kernel(self.kernel_id)
-        self.page.context.close()
+        self._lab.end_kernel(self._kernel_id)
 
 
 def plain_text(output: dict[str, Any]) -> str:

@@ -15,7 +15,7 @@ import nbformat
 import psutil
 import pytest
 from conftest import OpenNotebook
-from lab import Notebook, plain_text, until
+from lab import Notebook, children, plain_text, until
 from playwright.sync_api import Browser, Locator, expect
 
 ROOT = Path(__file__).parents[2]
@@ -67,7 +67,7 @@ class Tour:
 @pytest.fixture(scope="module")
 def tour(open_notebook: OpenNotebook) -> Iterator[Tour]:
     """Open the first notebook and run it."""
-    opened = open_notebook(TOUR, width=1120, scale=1.5)
+    opened = open_notebook(TOUR)
     opened.run_all()
     yield Tour(opened, all_outputs(opened), opened.save())
     opened.end()
@@ -129,6 +129,7 @@ def test_mistake_is_answered_at_its_line(notebook: OpenNotebook) -> None:
     wrong = "%%slang\nfloat twice(float x)\n{ return 2.0 * y; }\n"
     opened = notebook([START, wrong, "print('not reached')"])
     assert not opened.run_all()
+    assert errors(opened.outputs(0)) == [], opened.outputs(0)
     shown = opened.cell(1).locator(".jp-OutputArea-output")
     lines = shown.inner_text().splitlines()
     assert any(line.endswith(f"In[{opened.count(1)}], line 3") for line in lines), lines
@@ -167,7 +168,7 @@ slope.bwds(where, heights, 3, _result=rises)"""
 
 def compiler_of(kernel: int) -> psutil.Process:
     """Find the child process that compiles for a kernel."""
-    return next(p for p in psutil.Process(kernel).children() if "--guard" in p.cmdline())
+    return next(p for p in children(kernel) if "--guard" in p.cmdline())
 
 
 def test_stop_button_ends_a_compile_that_hangs(notebook: OpenNotebook) -> None:
@@ -227,7 +228,7 @@ def test_stop_button_gives_python_back_from_an_endless_kernel(notebook: OpenNote
             return process.cpu_times().user > before + 2
 
         until(busy, "the device computes")
-        opened.interrupt()
+        opened.interrupt()  # once
         assert opened.finish(5) is False
         assert errors(opened.outputs(2)) == ["KeyboardInterrupt"]
         assert opened.run_from(3, 5), opened.outputs(3)

@@ -56,10 +56,10 @@ DIFF = "[Differentiable]\n"
 
 #: Broken text; line and word of the first diagnostic; its remedy; the text that follows the remedy.
 CASES: dict[str, tuple[str, int, str, str, str]] = {
-    "loop with a literal bound": (
-        DIFF + "float f(float x)\n{\n    for (int i = 2; i < 10; i += 3) x *= x;\n    return x;\n}",
-        5, "for", "write `[MaxIters(3)]` on the line above this loop",
-        DIFF + "float f(float x)\n{\n    [MaxIters(3)]\n    for (int i = 2; i < 10; i += 3) x *= x;\n    return x;\n}",
+    "loop without a limit": (
+        DIFF + "float f(float x, no_diff int n)\n{\n    for (int i = 0; i < n; i++) x *= x;\n    return x;\n}",
+        5, "for", "write `[MaxIters(64)]` on the line above this loop, with the largest number of rounds for 64",
+        DIFF + "float f(float x, no_diff int n)\n{\n    [MaxIters(64)]\n    for (int i = 0; i < n; i++) x *= x;\n    return x;\n}",
     ),
     "loop over a shape": (
         "import slangpy;\n" + DIFF + "float f(IDiffTensor<float, 1> w)\n{\n    float s = 0;\n    for (int i = 0; i < w.shape[0]; i++) s += w[i];\n    return s;\n}",
@@ -78,9 +78,9 @@ CASES: dict[str, tuple[str, int, str, str, str]] = {
         "float g(float x) { return x; }\n" + DIFF + "float f(float x) { return no_diff g(x); }",
     ),
     "method without derivative": (
-        "struct A\n{\n    float k;\n    float e(float x) { return x; }\n}\n" + DIFF + "float f(float x) { A a; return a.e(x); }",
+        "struct A\n{\n    float k;\n    float e(float x) { return x; }\n}\n" + DIFF + "float f(float x) { A a; a.k = 1; return a.e(x); }",
         8, "(", "write `[Differentiable]` on the line above `e` (line 5), or `no_diff e(...)` here if its derivative is not wanted",
-        "struct A\n{\n    float k;\n    [Differentiable]\n    float e(float x) { return x; }\n}\n" + DIFF + "float f(float x) { A a; return a.e(x); }",
+        "struct A\n{\n    float k;\n    [Differentiable]\n    float e(float x) { return x; }\n}\n" + DIFF + "float f(float x) { A a; a.k = 1; return a.e(x); }",
     ),
     "tensor type without its module": (
         "float f(IDiffTensor<float, 1> x) { return x[0]; }",
@@ -409,13 +409,24 @@ def test_cuda_style_is_explained(device: Any, log: list[str], text: str) -> None
     assert CUDA in [d.remedy for d in called(device, text, 1.0)]
 
 
+def test_a_loop_with_a_literal_bound_gets_its_number() -> None:
+    text = DIFF + "float f(float x)\n{\n    for (int i = 2; i < 10; i += 3) x *= x;\n    return x;\n}"
+    source = Source(text, "In[3]", 2)
+    d = Diagnostic("error", "E30510", "loops need attributes", "In[3]", 5, 5, 3, source.line(5))
+    assert with_remedies([d], {"m": source})[0].remedy == "write `[MaxIters(3)]` on the line above this loop"
+
+
 def test_names_that_break_generated_code_are_explained(device: Any, log: list[str]) -> None:
-    found = called(device, "struct A { float value; }\nfloat f(A a) { return a.value; }", {"value": 1.0})
+    import numpy as np
+    import slangpy as spy
+
+    ones = spy.Tensor.from_numpy(device, np.ones(3, np.float32))
+    found = called(device, "struct A { float value; }\nfloat f(A a) { return a.value; }", {"value": ones})
     assert (
         found[0].remedy
         == "a struct's field called `value` clashes with the code that SlangPy generates: rename it"
     )
-    found = called(device, "float f(float default) { return default; }", 1.0)
+    found = called(device, "float f(float default) { return default; }", ones)
     assert (
         found[0].remedy == "the parameter `default` clashes with the code that SlangPy generates: rename it"
     )
@@ -425,6 +436,32 @@ NEGATIVE = (
     DIFF
     + "float f(float x, no_diff int n)\n{\n    float s = 0;\n    [MaxIters(10)]\n    for (int i = -n; i < n; i++) s += x * x;\n    return s;\n}"
 )
+
+
+def test_a_loop_below_zero_fails_in_the_compiler_and_its_remedy_does_not(device: Any, log: list[str]) -> None:
+    import numpy as np
+    import slangpy as spy
+
+    if device.info.type != spy.DeviceType.vulkan:
+        pytest.skip("the fault is in the compiler's SPIR-V part")
+    fixed = NEGATIVE.replace(
+        "for (int i = -n; i < n; i++) s += x * x;",
+        "for (int j = 0; j < 2 * n; j++) { int i = j + (-n); s += x * x * i; }",
+    )
+    for text, codes in ((NEGATIVE, ["E99997"]), (fixed, [])):
+        source = Source(text, "In[3]", 2)
+        name = f"m_{content_hash(text)}"
+        module = spy.Module(device.load_module_from_source(name, module_text(source, name, text)))
+        x = spy.Tensor.from_numpy(device, np.ones(3, np.float32)).with_grads()
+        value: Any = module.f(x, 3, _result="tensor")
+        result = value.with_grads()
+        found: tuple[Diagnostic, ...] = ()
+        try:
+            module.f.bwds(x, 3, _result=result)
+        except RuntimeError as error:
+            found = with_remedies(parse(str(error), {name: source}), {name: source})
+        assert [d.code for d in found] == codes
+        assert [d.line for d in found] == [7] * len(codes)
 
 
 def test_an_internal_error_points_at_the_loop_below_zero() -> None:

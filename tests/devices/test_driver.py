@@ -482,16 +482,16 @@ def test_looking_is_fast_and_imports_nothing_heavy() -> None:
     """
     env = os.environ | {"PYTHONPATH": str(REPO)}
     text = textwrap.dedent(code).format()
-    best = min(
-        float(
-            subprocess.run(
-                [sys.executable, "-c", text], env=env, capture_output=True, text=True
-            ).stdout.split()[0]
+    best, heavy = 1.0, ""
+    for _ in range(5):  # the best of a few, as other work may run beside this
+        done = subprocess.run(
+            [sys.executable, "-c", text], env=env, capture_output=True, text=True, check=True
         )
-        for _ in range(3)
-    )
-    out = subprocess.run([sys.executable, "-c", text], env=env, capture_output=True, text=True).stdout
-    assert out.splitlines()[1] == "[]"
+        taken, heavy = done.stdout.splitlines()
+        best = min(best, float(taken))
+        if best < 0.05:
+            break
+    assert heavy == "[]"
     assert best < 0.05
 
 

@@ -35,12 +35,23 @@ def test_warnings_are_given_once(session: Any) -> None:
     assert session.take_warnings() == []
 
 
-def test_missing_return_is_an_error_of_the_cell(session: Any) -> None:
-    f = session.compile("float sometimes(float x)\n{\n    if (x > 0)\n        return 1.0;\n}", label="In[5]").sometimes
-    with pytest.raises(sn.CompileError, match=r"In\[5\], line 1") as caught:
-        f(1.0)
-    assert caught.value.diagnostics[0].code == "E41009"
-    assert caught.value.diagnostics[0].remedy
+def test_missing_return_is_an_error_on_every_backend(session: Any) -> None:
+    text = "float sometimes(float x)\n{\n    if (x > 0)\n        return 1.0;\n}"
+    for _ in range(2):
+        with pytest.raises(sn.CompileError, match=r"In\[5\], line 1") as caught:
+            session.compile(text, label="In[5]")
+        assert caught.value.diagnostics[0].severity == "error"
+        assert caught.value.diagnostics[0].remedy
+
+
+def test_target_errors_of_the_first_call_are_errors_of_the_cell(session: Any) -> None:
+    text = "float down(float x)\n{\n    return x < 0 ? x : down(x - 1);\n}"
+    down = session.compile(text, label="In[6]").down
+    if session.backend.name == "cuda":
+        assert down(2.0) == -1.0
+        return
+    with pytest.raises(sn.CompileError, match=r"(?s)E55201.*In\[6\], line 3.*remedy"):
+        down(2.0)
 
 
 def test_functions_are_updated_in_place(session: Any) -> None:

@@ -1,0 +1,85 @@
+"""Faults of SlangPy that give wrong gradients on some backends: found before the launch, in this one place.
+
+Measured with SlangPy 0.43.1 (Slang 2026.12). Other places name a fault where its remedy is general: the cache key
+without gradient slots (`function._gradient_mark`) and the checks in `checks`.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterable
+
+from slangnb.compiler.declarations import declarations
+from slangnb.compiler.scan import masked
+from slangnb.devices.backend import Backend
+from slangnb.errors import GradientError, GradientWarning
+from slangnb.runtime.binding import Bound
+
+_CONTROL_FLOW = re.compile(r"\b(?:if|for|while|switch|do)\b|\?")
+_NAME = re.compile(r"[^\W\d]\w*")
+
+
+def check_branch_reads(backend: Backend, bound: Bound, texts: Iterable[str]) -> None:
+    """Refuse a backward pass whose tensor reads stand in branches or loops, on Vulkan cards.
+
+    There the gradient of a read inside a run-time branch, and of some inside loops, lands in element 0. Measured on
+    an NVIDIA H100 (driver 580); CUDA on the same card and software Vulkan are right. Cards of other makers were not
+    measured: for these it is a warning.
+
+    Parameters
+    ----------
+    backend : Backend
+        The session's backend.
+    bound : Bound
+        The call.
+    texts : iterable of str
+        Sources in which the function and what it calls may stand.
+
+    Raises
+    ------
+    GradientError
+        On an NVIDIA card's Vulkan backend.
+    """
+    if backend.name != "vulkan" or backend.software:
+        return
+    read = [s.parameter.name for s in bound.slots if s.parameter.type.carries_gradient and s.parameter.type.access != "write"]
+    if not read or not has_control_flow(bound.signature.name, texts):
+        return
+    name = bound.signature.name
+    message = (
+        f"{name}.bwds: on Vulkan cards SlangPy 0.43 puts gradients of {read[0]!r} into the wrong element when it is read "
+        "inside a branch or a loop"
+    )
+    remedy = "take another backend: `%slang use cuda` or `%slang use software`"
+    if backend.adapter.startswith("NVIDIA"):
+        raise GradientError(message, function=name, argument=read[0], remedy=remedy)
+    warnings.warn(f"{message} (measured on NVIDIA); {remedy}", GradientWarning, stacklevel=5)
+
+
+def has_control_flow(name: str, texts: Iterable[str]) -> bool:
+    """Tell whether a function, or one that it calls, has a branch or a loop.
+
+    Examples
+    --------
+    >>> text = "float g(float x) { if (x > 0) return x; return 0; }  float f(float x) { return g(x); }"
+    >>> has_control_flow("f", [text]), has_control_flow("f", ["float f(float x) { return x; }"])
+    (True, False)
+    """
+    bodies: dict[str, list[str]] = {}
+    for text in texts:
+        code = masked(text)
+        for d in declarations(text):
+            for one in (d, *d.children):
+                bodies.setdefault(one.name, []).append(code[slice(*one.body)])
+    seen, todo = set(), [name]
+    while todo:
+        here = todo.pop()
+        if here in seen:
+            continue
+        seen.add(here)
+        for body in bodies.get(here, []):
+            if _CONTROL_FLOW.search(body):
+                return True
+            todo += [n for n in _NAME.findall(body) if n in bodies]
+    return False
