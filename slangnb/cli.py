@@ -120,9 +120,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _lab(notebook: Path | None, extra: Sequence[str]) -> int:
     if notebook is not None and not notebook.exists():
-        raise SlangNbError(
-            f"there is no notebook {notebook}", remedy="leave it out to start an empty JupyterLab"
-        )
+        raise SlangNbError(f"there is no notebook {notebook}", remedy="leave it out to start an empty JupyterLab")
     if importlib.util.find_spec("jupyterlab") is None:
         raise SlangNbError("JupyterLab is not installed", remedy="run `pip install jupyterlab`")
     driver.ensure()

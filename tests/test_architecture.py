@@ -34,7 +34,9 @@ def room(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
-@pytest.mark.parametrize("path", [p for p in MODULES if room(p) != "__init__"], ids=lambda p: str(p.relative_to(PACKAGE)))
+@pytest.mark.parametrize(
+    "path", [p for p in MODULES if room(p) != "__init__"], ids=lambda p: str(p.relative_to(PACKAGE))
+)
 def test_arrows_run_one_way(path: Path) -> None:
     allowed = ORDER[: ORDER.index(room(path)) + 1]
     assert imported(path) <= set(allowed)

@@ -49,9 +49,7 @@ def test_wrong_usage(arguments: list[str], tmp_path: Path) -> None:
 def test_error_is_message_and_remedy_without_traceback(tmp_path: Path) -> None:
     done = slangnb("lab", "absent.ipynb", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == (
-        "there is no notebook absent.ipynb\nremedy: leave it out to start an empty JupyterLab\n"
-    )
+    assert done.stderr == ("there is no notebook absent.ipynb\nremedy: leave it out to start an empty JupyterLab\n")
 
 
 def test_driver_prints_the_status(tmp_path: Path) -> None:

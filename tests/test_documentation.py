@@ -56,7 +56,7 @@ def test_result_in_a_tensor_made_before(session: Any, polynomial: Any, x: Any) -
     import slangpy as spy
 
     module = session.compile("float unused(float x) { return x; }")
-    result = spy.Tensor.empty(session.device, shape=(4,), dtype=module.float)
+    result = spy.Tensor.empty(session.device, shape=(4,), dtype=module.float)  # pyright: ignore[reportArgumentType]
     polynomial(a=2, b=8, c=-1, x=x, _result=result)
     equal(result.to_numpy(), VALUES)
 
@@ -102,7 +102,7 @@ void polynomial(int at, float a, float b, float c, {read}<float, 1> x, {write}<f
     result[at] = (a * v + b) * v + c;
 }}
 """).polynomial
-    result = spy.Tensor.empty(session.device, shape=(4,), dtype=float)
+    result = spy.Tensor.empty(session.device, shape=(4,), dtype=float)  # pyright: ignore[reportArgumentType]
     if write == "WDiffTensor":  # a concrete type binds a gradient buffer even forward
         result = result.with_grads()
     f(at=spy.grid(x.shape), a=2, b=8, c=-1, x=x, result=result)
@@ -137,7 +137,7 @@ void double_it(int at, IRWDiffTensor<float, 1> data)
 }
 """).double_it
     seed = spy.Tensor.from_numpy(session.device, np.ones(4, np.float32))
-    into = spy.Tensor.zeros(session.device, shape=(4,), dtype=float)
+    into = spy.Tensor.zeros(session.device, shape=(4,), dtype=float)  # pyright: ignore[reportArgumentType]
     data = spy.Tensor.from_numpy(session.device, XS).with_grads(grad_in=seed, grad_out=into)
     f(at=spy.grid(data.shape), data=data)
     equal(data.to_numpy(), 2 * XS)
@@ -195,7 +195,7 @@ void linear_layer(int row, IDiffTensor<float, 2> weights, IDiffTensor<float, 1> 
     rng = np.random.default_rng(0)
     w, b, v, seed = (rng.standard_normal(s).astype(np.float32) for s in ((3, 5), (3,), (5,), (3,)))
     weights, bias, data = (sn.tensor(a, grad=True) for a in (w, b, v))
-    output = spy.Tensor.empty(session.device, shape=(3,), dtype=float).with_grads()
+    output = spy.Tensor.empty(session.device, shape=(3,), dtype=float).with_grads()  # pyright: ignore[reportArgumentType]
     f(spy.grid(shape=(3,)), weights, bias, data, output)
     np.testing.assert_allclose(output.to_numpy(), w @ v + b, rtol=1e-5)
     output.grad.copy_from_numpy(seed)

@@ -79,9 +79,7 @@ def lost_in_assignment(case: Case, _: re.Match[str]) -> str:
                 f"write `struct {struct.name} : IDifferentiable`, "
                 "or `detach(...)` around the right side if no derivative is wanted"
             )
-    return (
-        "declare the struct on the left as `: IDifferentiable`, or write `detach(...)` around the right side"
-    )
+    return "declare the struct on the left as `: IDifferentiable`, or write `detach(...)` around the right side"
 
 
 def misplaced_no_diff(_: Case, __: re.Match[str]) -> str:
@@ -131,9 +129,7 @@ def missing_return(case: Case, _: re.Match[str]) -> str:
         return CUDA
     function = case.function(case.word) if case.word else None
     kind = function.type if function else ""
-    value = (
-        "0" if kind in ("int", "uint") else "0.0" if kind in ("", "float", "half", "double") else f"{kind}(0)"
-    )
+    value = "0" if kind in ("int", "uint") else "0.0" if kind in ("", "float", "half", "double") else f"{kind}(0)"
     value = "false" if kind == "bool" else value
     return f"add a `return` for the remaining case at the end, such as `return {value};`"
 

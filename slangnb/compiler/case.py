@@ -112,9 +112,7 @@ def _everything(declared: Iterable[Declaration]) -> list[Declaration]:
     return [x for d in declared for x in (d, *_everything(d.children))]
 
 
-def cases(
-    diagnostics: Iterable[Diagnostic], sources: Mapping[str, Source], known: Collection[str]
-) -> list[Case]:
+def cases(diagnostics: Iterable[Diagnostic], sources: Mapping[str, Source], known: Collection[str]) -> list[Case]:
     """Give a case for each diagnostic."""
     every = tuple(sources.values())
     return [Case(d, every, known) for d in diagnostics]

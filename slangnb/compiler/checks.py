@@ -123,9 +123,7 @@ def _dead(text: str, spans: tuple[Span, ...], where: Positions) -> Iterator[tupl
 def _zero_bytes(text: _Text) -> Iterator[Diagnostic]:
     offset = text.source.text.find("\0")
     if offset >= 0:
-        yield text.error(
-            offset, "a NUL character ends the text for the compiler here.", "delete the character"
-        )
+        yield text.error(offset, "a NUL character ends the text for the compiler here.", "delete the character")
 
 
 def _lookalikes(text: _Text) -> Iterator[Diagnostic]:
@@ -175,9 +173,7 @@ def _in_directive(text: _Text, span: Span) -> bool:
 
 def _notebook(text: _Text) -> Iterator[Diagnostic]:
     for match in _FENCE.finditer(text.code):
-        yield text.error(
-            match.start(1), "a Markdown fence is not Slang.", "delete this line", len(match.group(1))
-        )
+        yield text.error(match.start(1), "a Markdown fence is not Slang.", "delete this line", len(match.group(1)))
     for match in _MAGIC.finditer(text.code):
         word = match.group(1)
         # `a\n % b` and `a &&\n !b` go on with an expression; a magic starts where a statement could.
@@ -206,9 +202,7 @@ def _hashes(text: _Text) -> Iterator[Diagnostic]:
         if name.startswith("NBVAL_"):
             tag = name.lower().replace("_", "-")
             message = "Slang comments start with //, so this line is not a comment."
-            yield text.error(
-                span.start, message, f"delete this line and give the cell the tag `{tag}`", len(name) + 2
-            )
+            yield text.error(span.start, message, f"delete this line and give the cell the tag `{tag}`", len(name) + 2)
         elif words[0] in " \t!%" or not name:
             # `#word` without a space may be a misspelt directive; the compiler names that one well.
             yield _python_comment(text, span.start)
@@ -226,9 +220,7 @@ def _brackets(text: _Text) -> list[Diagnostic]:
     for span in text.spans:
         if span.kind == "directive":
             piece = text.source.text[span.start : span.end]
-            if _CONDITION.match(piece) or any(
-                piece.count(a) != piece.count(b) for a, b in ("()", "[]", "{}")
-            ):
+            if _CONDITION.match(piece) or any(piece.count(a) != piece.count(b) for a, b in ("()", "[]", "{}")):
                 return []
     stack: list[tuple[str, int]] = []
     suspect: tuple[str, int] | None = None

@@ -40,6 +40,5 @@ def declarations(text: str) -> list[Declaration]:
     return [
         replace(d, children=d.children + extensions[d.name]) if d.name in extensions else d
         for d in found
-        if d.kind != "extension"
-        and (d.kind != "function" or d.body != (0, 0) or (d.name, d.signature) not in defined)
+        if d.kind != "extension" and (d.kind != "function" or d.body != (0, 0) or (d.name, d.signature) not in defined)
     ]

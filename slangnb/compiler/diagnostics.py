@@ -128,9 +128,7 @@ def _elsewhere(one: Diagnostic, message: Message) -> Diagnostic:
     if shown and not message.lexer:
         # The excerpt has lost its indentation; blanks in its place keep the column right.
         shown = " " * max(0, message.column - 1 - message.blank) + shown
-    return replace(
-        one, file=name, line=message.line, column=message.column, length=message.length, source=shown
-    )
+    return replace(one, file=name, line=message.line, column=message.column, length=message.length, source=shown)
 
 
 def _aligned(message: Message, written: str) -> tuple[int, int]:

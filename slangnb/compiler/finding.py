@@ -39,6 +39,4 @@ def finding(
     """
     line, column = where.at(offset)
     shown = line + source.first_line - 1
-    return Diagnostic(
-        severity, "", message, source.label, shown, column, length, where.line_text(line), remedy=remedy
-    )
+    return Diagnostic(severity, "", message, source.label, shown, column, length, where.line_text(line), remedy=remedy)

@@ -51,6 +51,10 @@ class Graph:
     def __getitem__(self, key: str) -> Unit:
         return self._units[key]
 
+    def get(self, key: str) -> Unit | None:
+        """Give the unit of this key, if there is one."""
+        return self._units.get(key)
+
     def __iter__(self) -> Iterator[Unit]:
         return iter(list(self._units.values()))
 

@@ -126,8 +126,7 @@ def _loops(text: _Text) -> Iterator[Diagnostic]:
                 yield text.warn(
                     within.start() if within else start,
                     len(within.group()) if within else 1,
-                    "a differentiable loop whose condition reads a shape hangs the compiler when it derives "
-                    "the loop.",
+                    "a differentiable loop whose condition reads a shape hangs the compiler when it derives the loop.",
                     f"write `int n = {shape.group()};` above the loop and compare with `n`",
                 )
 
@@ -156,9 +155,7 @@ def logical(tokens: Tokens, start: int, stop: int) -> tuple[int, str] | None:
     flat = all(p.count("(") == p.count(")") for p in parts)
     if not flat:  # the parts are nested; only the mark is sure
         return found, tokens.words(start, stop).replace("&&", "&").replace("||", "|")
-    return found, " ".join(
-        p if p in ("&", "|") or re.fullmatch(r"[\w.]+|\(.*\)", p) else f"({p})" for p in parts
-    )
+    return found, " ".join(p if p in ("&", "|") or re.fullmatch(r"[\w.]+|\(.*\)", p) else f"({p})" for p in parts)
 
 
 def _fmod(text: _Text) -> Iterator[Diagnostic]:

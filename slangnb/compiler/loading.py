@@ -62,9 +62,7 @@ def captured_log() -> Iterator[list[str]]:
         logger.use_same_outputs(before)
 
 
-def load(
-    device: slangpy.Device, name: str, text: str, link: Sequence[Loaded] = (), eager: bool = False
-) -> Loaded:
+def load(device: slangpy.Device, name: str, text: str, link: Sequence[Loaded] = (), eager: bool = False) -> Loaded:
     """Compile `text` as module `name` in the device's default session.
 
     Parameters

@@ -104,13 +104,9 @@ def _attributes(tokens: Tokens, index: int) -> tuple[tuple[int, int], ...]:
     found: list[tuple[int, int]] = []
     stop = index
     while tokens.text(stop - 1) == "]" and len(found) < _MOST_ATTRIBUTES:
-        opening = next(
-            (k for k in range(stop - 2, max(-1, stop - 40), -1) if tokens.partner.get(k) == stop - 1), -1
-        )
+        opening = next((k for k in range(stop - 2, max(-1, stop - 40), -1) if tokens.partner.get(k) == stop - 1), -1)
         # `a[i]` is no attribute: a name stands before it.
-        if opening < 0 or (
-            opening > 0 and (tokens.items[opening - 1].is_name and tokens.text(opening - 1) != "else")
-        ):
+        if opening < 0 or (opening > 0 and (tokens.items[opening - 1].is_name and tokens.text(opening - 1) != "else")):
             break
         found.append((opening + 1, stop - 1))
         stop = opening

@@ -119,9 +119,7 @@ def messages(text: str) -> Iterator[Message]:
 def _lexer_message(header: re.Match[str], after: list[str]) -> tuple[Message, int]:
     """Make a message of the older form, and say how many of the lines `after` it belong to it."""
     number = int(header["line"])
-    made = Message(
-        header["severity"], "E" + header["code"], header["message"].strip(), header["file"], number
-    )
+    made = Message(header["severity"], "E" + header["code"], header["message"].strip(), header["file"], number)
     made.lexer = True
     caret = _LEXER_CARET.fullmatch(after[1]) if len(after) == 2 else None
     if not caret:

@@ -68,10 +68,7 @@ def remedy_for_name(name: str, after: str, text: str, known: Collection[str]) ->
 def _special(name: str, after: str) -> str:
     if name in PREFIXES and (member := re.match(r"\s*(?:\.|::)\s*(\w+)", after)):
         inner = member.group(1)
-        return (
-            _special(inner, "")
-            or f"write `{inner}` without `{name}{'::' if name in ('std', 'glm') else '.'}`"
-        )
+        return _special(inner, "") or f"write `{inner}` without `{name}{'::' if name in ('std', 'glm') else '.'}`"
     if name in PREFIXES and name not in INSTEAD:
         return f"`{name}` is no Slang module; Slang's own functions need no prefix"
     if name in CONSTANTS:

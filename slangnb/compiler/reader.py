@@ -93,9 +93,7 @@ class Reader:
             if text == "{" and not assigned:
                 return tokens.skip(index, stop), index
             # The braces after `=` are an initialiser; the mark in `operator ==` assigns nothing.
-            assigned = assigned or (
-                text == "=" and "operator" not in (tokens.text(index - 1), tokens.text(index - 2))
-            )
+            assigned = assigned or (text == "=" and "operator" not in (tokens.text(index - 1), tokens.text(index - 2)))
             index = tokens.skip(index, stop)
         return stop, -1
 
@@ -188,9 +186,7 @@ class Reader:
         tokens = self.tokens
         name_at = opening - 1
         if tokens.text(name_at) == ">":
-            name_at = (
-                next((k for k in range(index, opening) if tokens.skip(k, opening) == opening), index) - 1
-            )
+            name_at = next((k for k in range(index, opening) if tokens.skip(k, opening) == opening), index) - 1
         result = tokens.words(index, name_at)
         name = tokens.text(name_at)
         operator = tokens.find("operator", index, opening)
@@ -201,9 +197,7 @@ class Reader:
         if arrow >= 0:
             where = tokens.find("where", arrow, item.head_end)
             result = tokens.words(arrow + 1, where if where >= 0 else item.head_end)
-        parameters = tuple(
-            p for a, b in tokens.split(opening + 1, close) if (p := self._parameter(a, b)) is not None
-        )
+        parameters = tuple(p for a, b in tokens.split(opening + 1, close) if (p := self._parameter(a, b)) is not None)
         yield replace(self._make(item, prefix + name, "function"), parameters=parameters, type=result)
 
     def _parameter(self, start: int, stop: int) -> Parameter | None:
@@ -241,11 +235,7 @@ class Reader:
             if tokens.text(k) not in "[<":
                 last, count = k, count + 1
             k = tokens.skip(k, stop)
-        return (
-            last
-            if count >= 2 and tokens.items[last].is_name and tokens.text(last - 1) not in (".", "::")
-            else -1
-        )
+        return last if count >= 2 and tokens.items[last].is_name and tokens.text(last - 1) not in (".", "::") else -1
 
     def _variables(self, item: _Item, index: int, prefix: str, kind: str) -> Iterator[Declaration]:
         tokens = self.tokens

@@ -57,11 +57,7 @@ class Parameter:
     optional: bool = False
 
     def __str__(self) -> str:
-        words = (
-            ["no_diff"] * self.no_diff
-            + [self.io] * (self.io != "in")
-            + [plain_name(self.type.name), self.name]
-        )
+        words = ["no_diff"] * self.no_diff + [self.io] * (self.io != "in") + [plain_name(self.type.name), self.name]
         return " ".join(words)
 
 
@@ -167,9 +163,9 @@ def reflect(loaded: Loaded, text: str, first_line: int) -> ModuleInfo:
         overloads = tuple(signature(layout.find_function(f), said) for f in found)
         functions[name] = _info(name, overloads, len(found), written.get(name), text, first_line)
     for name, d in written.items():  # generic functions have no name in Slang's reflection
-        if d.kind == "function" and name not in functions and not _is_entry_point(d):
-            if layout.find_function_by_name(name) is not None:
-                functions[name] = _info(name, (), 0, d, text, first_line)
+        unknown = d.kind == "function" and name not in functions and not _is_entry_point(d)
+        if unknown and layout.find_function_by_name(name) is not None:
+            functions[name] = _info(name, (), 0, d, text, first_line)
     structs = [d.name for d in loaded.raw.module_decl.children_of_kind(kinds.struct)]
     order = list(written)
     ranked = sorted(functions, key=lambda n: order.index(n) if n in written else len(order))

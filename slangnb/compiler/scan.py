@@ -101,8 +101,7 @@ def masked(text: str) -> str:
     'f(     );     '
     """
     return "".join(
-        text[s.start : s.end] if s.kind == "code" else _NOT_NEWLINE.sub(" ", text[s.start : s.end])
-        for s in scan(text)
+        text[s.start : s.end] if s.kind == "code" else _NOT_NEWLINE.sub(" ", text[s.start : s.end]) for s in scan(text)
     )
 
 

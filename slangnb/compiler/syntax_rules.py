@@ -43,9 +43,7 @@ def undefined(case: Case, match: re.Match[str]) -> str:
     name = match.group("name")
     if re.search(rf"\w\s*&\s*{re.escape(name)}\b\s*[,)]", case.code):
         return f"Slang has no references: write `inout` before the type of `{name}`, without the `&`"
-    enum = next(
-        (d for d in case.declared() if d.kind == "enum" and any(c.name == name for c in d.children)), None
-    )
+    enum = next((d for d in case.declared() if d.kind == "enum" and any(c.name == name for c in d.children)), None)
     if enum:
         return f"write `{enum.name}.{name}`"
     return remedy_for_name(match.group("name"), case.after, case.text, case.known)
@@ -92,9 +90,7 @@ def missing_semicolon(case: Case, _: re.Match[str]) -> Diagnostic | str:
         return ""
     if re.match(r"\s*[@#!%]", where.line_text(line)):  # no line of Slang
         return ""
-    remedy = (
-        "write `;` after the closing brace" if code[last] == "}" else f"write `;` at the end of line {shown}"
-    )
+    remedy = "write `;` after the closing brace" if code[last] == "}" else f"write `;` at the end of line {shown}"
     return replace(
         case.diagnostic,
         message="missing ';' at the end of this line.",
@@ -143,9 +139,7 @@ def syntax_error(case: Case, _: re.Match[str]) -> str:
 
 def not_allowed_here(case: Case, match: re.Match[str]) -> str:
     """E30102: mostly the function before was not closed."""
-    return (
-        "close the function before this one: add the missing `}`" if match.group("what") == "function" else ""
-    )
+    return "close the function before this one: add the missing `}`" if match.group("what") == "function" else ""
 
 
 def illegal_character(_: Case, match: re.Match[str]) -> str:

@@ -94,11 +94,7 @@ def conversion(case: Case, match: re.Match[str]) -> str:
     rest = case.diagnostic.source[max(0, case.diagnostic.column - 1) :]
     simple = re.match(r"([A-Za-z_][\w.]*)\s*[;,)\]]", rest)
     if not simple or match.group("to") == "bool":
-        return (
-            f"write `{to}(...)` around the expression"
-            if to != "bool"
-            else "write a comparison, such as `x != 0`"
-        )
+        return f"write `{to}(...)` around the expression" if to != "bool" else "write a comparison, such as `x != 0`"
     return f"write `{to}({simple.group(1)})`"
 
 
@@ -112,9 +108,7 @@ def arguments(case: Case, _: re.Match[str]) -> str:
     declared = _overloads(case, called.group(1)) if called else ""
     if declared:
         return declared
-    candidate = next(
-        (n.message for n in case.diagnostic.notes if n.message.startswith("candidate: func ")), ""
-    )
+    candidate = next((n.message for n in case.diagnostic.notes if n.message.startswith("candidate: func ")), "")
     return f"it takes `{candidate.removeprefix('candidate: func ')}`" if candidate else ""
 
 

@@ -177,9 +177,7 @@ def _run_once(command: Sequence[str], env: Mapping[str, str]) -> tuple[bool, str
             check=False,
         )
     except OSError as error:
-        raise BackendError(
-            f"cannot run {command[0]}: {error.strerror}", remedy="install apt and dpkg"
-        ) from error
+        raise BackendError(f"cannot run {command[0]}: {error.strerror}", remedy="install apt and dpkg") from error
     return done.returncode == 0, done.stdout
 
 

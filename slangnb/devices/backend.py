@@ -13,6 +13,7 @@ import subprocess
 import sys
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from types import ModuleType
 
 from slangnb.devices import driver
 from slangnb.devices.caches import cache_root
@@ -111,7 +112,7 @@ def _has_cuda_driver() -> bool:
         return False
 
 
-def import_slangpy():  # noqa: ANN201 - a module
+def import_slangpy() -> ModuleType:
     """Import SlangPy once the driver is in place, or say what this machine lacks for it."""
     driver.activate()
     try:
@@ -119,6 +120,11 @@ def import_slangpy():  # noqa: ANN201 - a module
     except ImportError as error:
         raise BackendError(f"SlangPy cannot be imported: {error}", remedy=driver.remedy(driver.status())) from error
     return slangpy
+
+
+def slangpy_version() -> str:
+    """Give SlangPy's version: caches and verdicts of different ones are kept apart."""
+    return str(getattr(import_slangpy(), "__version__", "unknown"))
 
 
 def probe(backend: Backend, fresh: bool = False) -> Backend:
@@ -174,7 +180,7 @@ def judge(code: int, out: str, err: str) -> str:
 
 def _probe_key(backend: Backend) -> str:
     files = [f"{p}:{p.stat().st_mtime_ns}" for p in map(Path, driver.status().icds) if p.exists()]
-    text = json.dumps([import_slangpy().__version__, backend.name, backend.adapter, *files])
+    text = json.dumps([slangpy_version(), backend.name, backend.adapter, *files])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

@@ -31,13 +31,13 @@ float polynomial(float a, float b, float c, float x) { return a * x * x + b * x 
 
 def probe(backend: Backend) -> dict[str, list[int]]:
     """Run 2x^2 + 8x - 1 and its derivative 4x + 8 at 1, 2, 3, 4 on `backend`."""
+    import slangpy as spy
+
     from slangnb.compiler.loading import load
     from slangnb.devices.opening import open_device
 
-    import slangpy as spy
-
     device = open_device(backend, enable_print=False)
-    f = load(device, "probe", PROBE_SOURCE).module.polynomial
+    f: Any = load(device, "probe", PROBE_SOURCE).module.polynomial
     x = spy.Tensor.from_numpy(device, np.array([1, 2, 3, 4], np.float32)).with_grads(zero=True)
     y = f(a=2.0, b=8.0, c=-1.0, x=x, _result="tensor")
     values = y.to_numpy()

@@ -29,7 +29,10 @@ def report() -> str:
     >>> print(report().splitlines()[0])
     versions
     """
-    lines = ["versions", f"  python     {platform.python_version()} on {platform.platform(terse=True)} ({sys.platform})"]
+    lines = [
+        "versions",
+        f"  python     {platform.python_version()} on {platform.platform(terse=True)} ({sys.platform})",
+    ]
     lines += [f"  {p:<10} {_version(p)}" for p in PACKAGES]
     state = driver.status()
     lines += ["", "driver", *(f"  {line}" for line in str(state).splitlines())]

@@ -141,9 +141,7 @@ def ensure(quiet: bool = False) -> DriverStatus:
         plan = packages.make_plan(now.system, _look(os.environ).missing)
         if not quiet:
             where = f"into {folder}" if plan.way == "user cache" else "with apt-get"
-            print(
-                f"slangnb: bringing {', '.join(plan.packages)} {where}, once ...", file=sys.stderr, flush=True
-            )
+            print(f"slangnb: bringing {', '.join(plan.packages)} {where}, once ...", file=sys.stderr, flush=True)
         if plan.way == "system":
             apt.install(plan)
         else:
@@ -193,9 +191,7 @@ def remedy(status: DriverStatus) -> str:
     if status.ok:
         return ""
     if DRIVER in status.missing and _chosen_by_user(os.environ):
-        return (
-            "unset VK_DRIVER_FILES and VK_ICD_FILENAMES, or let them name a driver that exists and is recent"
-        )
+        return "unset VK_DRIVER_FILES and VK_ICD_FILENAMES, or let them name a driver that exists and is recent"
     by_hand = packages.commands_by_hand(status.system, status.missing)
     if status.system.family == "apt":
         return f"run `{_ENSURE}`, which needs no root; or install by hand: `{by_hand}`"

@@ -6,6 +6,7 @@ its own process. The child fills the kernel cache on disk, which the parent then
 
 from __future__ import annotations
 
+import contextlib
 import json
 import pickle
 import queue
@@ -159,10 +160,8 @@ class Guard:
         process.wait()
         for pipe in (process.stdin, process.stdout):
             if pipe is not None:
-                try:
+                with contextlib.suppress(OSError):  # bytes were left that the dead child cannot take
                     pipe.close()
-                except OSError:  # bytes were left that the dead child cannot take
-                    pass
 
     def close(self) -> None:
         """End the child."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slangnb.compiler.loading import captured_log
-from slangnb.devices.backend import Backend, import_slangpy
+from slangnb.devices.backend import Backend, import_slangpy, slangpy_version
 from slangnb.devices.caches import kernel_caches
 from slangnb.errors import BackendError
 
@@ -25,7 +25,7 @@ def open_device(backend: Backend, enable_print: bool = True) -> slangpy.Device:
         If SlangPy cannot create the device.
     """
     spy = import_slangpy()
-    caches = kernel_caches(spy.__version__, backend.key)
+    caches = kernel_caches(slangpy_version(), backend.key)
     modules, kernels = caches if caches else (None, None)
     try:
         with captured_log():  # some cards warn here of shader models that only Direct3D has

@@ -148,7 +148,7 @@ def _rebuild_tensor(
     element = loaded.module.layout.require_type_by_name(dtype)
 
     def make() -> slangpy.Tensor:
-        return spy.Tensor.empty(device, shape=shape, dtype=element, usage=spy.BufferUsage(usage))
+        return spy.Tensor.empty(device, shape=shape, dtype=element, usage=spy.BufferUsage(usage))  # pyright: ignore[reportArgumentType]
 
     t = make()
     if grads == "shared":

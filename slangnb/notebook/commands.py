@@ -62,7 +62,8 @@ def run(magics: SlangMagics, line: str) -> None:
     if word not in table:
         close = difflib.get_close_matches(word, table, 1, 0.5)
         raise CallError(
-            f"%slang: there is no command {word!r}", remedy=f"did you mean `%slang {close[0]}`?" if close else "%slang help"
+            f"%slang: there is no command {word!r}",
+            remedy=f"did you mean `%slang {close[0]}`?" if close else "%slang help",
         )
     table[word](magics, rest)
 

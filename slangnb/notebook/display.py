@@ -24,8 +24,8 @@ def unregister(shell: InteractiveShell) -> None:
 
 
 def _formatter(shell: InteractiveShell) -> Any:
-    assert shell.display_formatter is not None
-    return shell.display_formatter.mimebundle_formatter
+    formatter: Any = shell.display_formatter
+    return formatter.mimebundle_formatter
 
 
 def _tensor_bundle(tensor: Any, include: Any = None, exclude: Any = None) -> Any:

@@ -27,7 +27,7 @@ def unload_ipython_extension(shell: InteractiveShell) -> None:
     magics = _registered(shell)
     if magics is None:
         return
-    shell.configurables.remove(magics)
+    shell.configurables.remove(magics)  # pyright: ignore[reportArgumentType] - any Configurable
     shell.events.unregister("post_run_cell", _after_cell)
     for kind in ("line", "cell"):
         shell.magics_manager.magics[kind].pop("slang", None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import keyword
 import time
-from typing import Any, ClassVar
+from typing import Any
 
 import traitlets
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
@@ -29,7 +29,7 @@ class SlangMagics(Magics):
     backend = traitlets.Unicode("", help="Backend to start with; empty: the first that works.").tag(config=True)
     quiet = traitlets.Bool(False, help="No summary line after a compile.").tag(config=True)
 
-    registered: ClassVar[dict[str, Any]] = {}
+    shell: Any  # pyright: ignore[reportIncompatibleVariableOverride] - an InteractiveShell, never None here
 
     @traitlets.observe("guard", "guard_seconds")
     def _settings_changed(self, _change: Any) -> None:
@@ -52,7 +52,11 @@ class SlangMagics(Magics):
     @argument("--force", action="store_true", help="Compile again though nothing has changed.")
     @argument_group("Results")
     @argument("-o", "--only", metavar="F,G", help="Make only these names Python names.")
-    @argument("--show", metavar="TARGET", help="Show the code made for a target: slang, hlsl, glsl, spirv-asm, cuda, metal, wgsl.")
+    @argument(
+        "--show",
+        metavar="TARGET",
+        help="Show the code made for a target: slang, hlsl, glsl, spirv-asm, cuda, metal, wgsl.",
+    )
     @argument("--time", action="store_true", help="Say how long it took.")
     @argument("-q", "--quiet", action="store_true", help="No summary line.")
     @argument("-n", "--name", dest="name_option", help="Same as the name alone.")
@@ -62,7 +66,7 @@ class SlangMagics(Magics):
 
         A differentiable function has a backward pass, `f.bwds`. Line numbers in errors are those of the cell.
         """
-        options = parse(self.slang.parser, "%%slang", line)  # pyright: ignore[reportFunctionMemberAccess]
+        options = parse(self.slang.parser, "%%slang", line)  # pyright: ignore[reportAttributeAccessIssue]
         s = self.session()
         if options.backend:
             s.use(options.backend)
@@ -82,7 +86,8 @@ class SlangMagics(Magics):
         for warning in s.take_warnings():
             print(warning.render())
         if not (options.quiet or self.quiet):
-            print(summary(module) + "".join(f"; {n}" for n in notes) + (f"  ({seconds * 1e3:.0f} ms)" if options.time else ""))
+            took = f"  ({seconds * 1e3:.0f} ms)" if options.time else ""
+            print("; ".join([summary(module), *notes]) + took)
         for label, reason in s.take_broken():
             print(f"warning: {label} does not compile any more:\n{reason}")
         if options.show:
@@ -109,7 +114,9 @@ class SlangMagics(Magics):
 
     @line_magic("slang")
     def slang_line(self, line: str) -> None:
-        """`%slang devices | use BACKEND | modules | load FILE | source F | code F [--target T] [--bwd] | doctor | reset | help`."""
+        """Do one of: `devices`, `use BACKEND`, `modules`, `load FILE`, `source F`, `code F [--target T] [--bwd]`,
+        `doctor`, `reset`, `help`.
+        """
         commands.run(self, line)
 
 

@@ -61,9 +61,7 @@ def bind(info: FunctionInfo, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
             continue
     if not fits:
         listed = "\n".join(f"  {s}" for s in info.overloads)
-        raise CallError(
-            f"no overload of {info.name} takes these arguments; there are:\n{listed}", function=info.name
-        )
+        raise CallError(f"no overload of {info.name} takes these arguments; there are:\n{listed}", function=info.name)
     return fits[0] if len(fits) == 1 else None
 
 
@@ -106,6 +104,4 @@ def bind_one(signature: Signature, args: Sequence[Any], kwargs: Mapping[str, Any
 def _unknown(signature: Signature, key: str, free: list[str]) -> CallError:
     close = difflib.get_close_matches(key, free, 1, 0.5)
     remedy = f"did you mean {close[0]!r}?" if close else f"its signature is {signature}"
-    return CallError(
-        f"{signature.name} has no parameter {key!r}", function=signature.name, argument=key, remedy=remedy
-    )
+    return CallError(f"{signature.name} has no parameter {key!r}", function=signature.name, argument=key, remedy=remedy)

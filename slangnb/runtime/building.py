@@ -87,6 +87,7 @@ class Builder:
     _built: dict[str, tuple[Loaded, ModuleInfo]] = field(default_factory=dict)
     _failed: dict[str, CompileError] = field(default_factory=dict)
     _warnings: list[Diagnostic] = field(default_factory=list)
+    _renamed: int = 0
 
     def unit(self, source: Source, key: str | None, include: tuple[Path, ...], folder: Path | None = None) -> Unit:
         """Describe a source: its imports, its text for Slang, and its name by content. Nothing is compiled.
@@ -107,14 +108,25 @@ class Builder:
             elif found.kind == "import" and (path := _find(found.name, "import", folder, include)) is not None:
                 means[found.name] = self.need_file(path).key
             # else one of Slang's or SlangPy's own, or the compiler says that it is not there
-        unit = Unit(key or f"cell {content_hash(source.text, repr(source.defines), source.label)}", source, means, include, folder)
+        unit = Unit(
+            key or f"cell {content_hash(source.text, repr(source.defines), source.label)}",
+            source,
+            means,
+            include,
+            folder,
+        )
         cycle = self.graph.cycle(unit.key, means)
         if cycle:
             raise CompileError([_cycle_diagnostic(source, means, cycle)])
         self._name(unit)
         return unit
 
-    def _name(self, unit: Unit) -> None:
+    def rename(self, unit: Unit) -> None:
+        """Give a unit a name that was never used, so that it is compiled though its text is not new."""
+        self._renamed += 1
+        self._name(unit, salt=str(self._renamed))
+
+    def _name(self, unit: Unit, salt: str = "") -> None:
         """Write the text for Slang: included files in it, imports by their current names; and name it by content."""
 
         def find(name: str, folder: Path | None) -> Path | None:
@@ -123,7 +135,7 @@ class Builder:
         s = unit.source
         body = inline_includes(s.text, s.first_line, find, unit.folder)
         body = rewrite_imports(body, {written: self.graph[key].module for written, key in unit.imports.items()})
-        unit.module = "m_" + content_hash(body, repr(s.defines), str(s.first_line))
+        unit.module = "m_" + content_hash(body, repr(s.defines), str(s.first_line), salt)
         unit.text = module_text(s, unit.module, body.replace(f'"{SELF}"', f'"{unit.module}"'))
 
     def refresh(self, unit: Unit) -> None:

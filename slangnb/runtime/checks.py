@@ -99,6 +99,10 @@ def inner_sizes(t: TypeInfo, element_shape: tuple[int, ...]) -> tuple[int, ...]:
     return t.shape[: len(t.shape) - len(element_shape)]
 
 
+def _sizes(wanted: tuple[int, ...]) -> str:
+    return str(wanted) if len(wanted) > 1 else str(*wanted)
+
+
 def check_inner(function: str, argument: str, t: TypeInfo, value: slangpy.Tensor) -> None:
     """Refuse a tensor whose last dimensions do not fit the vector, matrix or array that it is bound to.
 
@@ -109,7 +113,7 @@ def check_inner(function: str, argument: str, t: TypeInfo, value: slangpy.Tensor
     if wanted and len(shape) >= len(wanted) and shape[len(shape) - len(wanted) :] != wanted:
         raise CallError(
             f"{function}: {argument!r} has shape {shape}, but {plain_name(t.name)} needs its last "
-            f"dimension{'s' * (len(wanted) > 1)} to be {wanted if len(wanted) > 1 else wanted[0]}",
+            f"dimension{'s' * (len(wanted) > 1)} to be {_sizes(wanted)}",
             function=function,
             argument=argument,
         )
@@ -130,10 +134,10 @@ def _check_numpy(refuse: Any, argument: str, t: TypeInfo, value: np.ndarray, io:
     if io != "in" and not value.flags.writeable:
         raise refuse(f"{argument!r} is read-only, but the function writes to it", "pass a copy: np.array(...)")
     wanted = inner_sizes(t, ())
-    if wanted and (value.ndim < len(wanted) or value.shape[value.ndim - len(wanted) :] != wanted):
+    if wanted and value.shape[-len(wanted) :] != wanted:
         raise refuse(
             f"{argument!r} has shape {value.shape}, but {plain_name(t.name)} needs its last "
-            f"dimension{'s' * (len(wanted) > 1)} to be {wanted if len(wanted) > 1 else wanted[0]}"
+            f"dimension{'s' * (len(wanted) > 1)} to be {_sizes(wanted)}"
         )
 
 
@@ -188,7 +192,9 @@ def check_backward(bound: Bound) -> None:
     name = bound.signature.name
     if not bound.signature.differentiable:
         raise GradientError(
-            f"{name} is not differentiable", function=name, remedy=f"write [Differentiable] above {name} and run its cell"
+            f"{name} is not differentiable",
+            function=name,
+            remedy=f"write [Differentiable] above {name} and run its cell",
         )
     for slot in bound.slots:
         _check_slot_backward(name, slot, any(_batched(s) for s in bound.slots if s is not slot))
@@ -236,7 +242,7 @@ def _check_slot_backward(name: str, slot: Slot, batched: bool) -> None:
     if p.io == "inout" and p.type.differentiable and not p.no_diff:
         raise refuse(
             f"{p.name!r} is inout; SlangPy gives gradient 0 for every argument then",
-            f"return the new value from a function, or write it to an out parameter: `out {plain_name(p.type.name)} result`",
+            f"return the new value, or write it to an out parameter: `out {plain_name(p.type.name)} result`",
         )
     for argument, t, value in leaves(p.name, p.type, slot.value):
         if isinstance(value, np.ndarray) and p.io == "out":

@@ -16,7 +16,7 @@ from slangnb.runtime.arguments import call_key
 from slangnb.runtime.binding import Bound, bind
 from slangnb.runtime.checks import check_backward, check_call, has_gradient, leaves
 from slangnb.runtime.known_faults import check_branch_reads
-from slangnb.runtime.plan import Plan, make_plan
+from slangnb.runtime.plan import make_plan
 from slangnb.runtime.translate import call_error
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from slangnb.compiler.graph import Graph, Unit
 from slangnb.compiler.crash import crash_hint
+from slangnb.compiler.graph import Graph, Unit
 from slangnb.compiler.reflection import FunctionInfo
 from slangnb.compiler.source import Source
 from slangnb.devices.caches import KnownGood
@@ -105,6 +105,8 @@ def _stopped(verdict: Verdict, guard: Guard, what: str, source: Source, info: Fu
     message = f"{_ENDS[verdict.outcome].format(seconds=guard.seconds)} {what}; the notebook's kernel is unharmed"
     hint = crash_hint(source, info.name) if info is not None else ""
     line = info.line if info is not None else 0
-    remedy = hint or "simplify the function step by step: run-time branches around tensor reads, loop conditions, nesting"
+    remedy = (
+        hint or "simplify the function step by step: run-time branches around tensor reads, loop conditions, nesting"
+    )
     at = Diagnostic("error", "", message, source.label, line, 0, 1, source.line(line) if line else "", (), remedy)
     return CompileError([at])

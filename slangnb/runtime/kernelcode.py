@@ -47,8 +47,10 @@ def kernel_code(function: Function, target: str = "slang", backward: bool = Fals
 
     def sample(t: TypeInfo) -> Any:
         if t.kind not in ("scalar", "vector", "matrix", "array"):
-            raise CallError(f"{name} has a parameter of type {plain_name(t.name)}: call it to see its kernel", function=name)
-        made = spy.Tensor.empty(session.device, shape=(1,), dtype=layout.require_type_by_name(t.name))
+            raise CallError(
+                f"{name} has a parameter of type {plain_name(t.name)}: call it to see its kernel", function=name
+            )
+        made = spy.Tensor.empty(session.device, shape=(1,), dtype=layout.require_type_by_name(t.name))  # pyright: ignore[reportArgumentType]
         return made.with_grads(zero=True) if backward and t.differentiable else made
 
     arguments = [sample(p.type) for p in signature.parameters]
@@ -85,7 +87,20 @@ def _translate(function: Function, text: str, target: str) -> str:
         kernel = Path(folder, "kernel.slang")
         kernel.write_text(text)
         done = subprocess.run(
-            [slangc, str(kernel), "-target", target, "-entry", "compute_main", "-stage", "compute", "-I", folder, "-I", str(spy.SHADER_PATH)],
+            [
+                slangc,
+                str(kernel),
+                "-target",
+                target,
+                "-entry",
+                "compute_main",
+                "-stage",
+                "compute",
+                "-I",
+                folder,
+                "-I",
+                str(spy.SHADER_PATH),
+            ],
             capture_output=True,
             text=True,
             check=False,

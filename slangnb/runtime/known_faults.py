@@ -43,13 +43,17 @@ def check_branch_reads(backend: Backend, bound: Bound, texts: Iterable[str]) -> 
     """
     if backend.name != "vulkan" or backend.software:
         return
-    read = [s.parameter.name for s in bound.slots if s.parameter.type.carries_gradient and s.parameter.type.access != "write"]
+    read = [
+        s.parameter.name
+        for s in bound.slots
+        if s.parameter.type.carries_gradient and s.parameter.type.access != "write"
+    ]
     if not read or not has_control_flow(bound.signature.name, texts):
         return
     name = bound.signature.name
     message = (
-        f"{name}.bwds: on Vulkan cards SlangPy 0.43 puts gradients of {read[0]!r} into the wrong element when it is read "
-        "inside a branch or a loop"
+        f"{name}.bwds: on Vulkan cards SlangPy 0.43 puts gradients of {read[0]!r} into the wrong element "
+        "when it is read inside a branch or a loop"
     )
     remedy = "take another backend: `%slang use cuda` or `%slang use software`"
     if backend.adapter.startswith("NVIDIA"):

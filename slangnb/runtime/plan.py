@@ -36,7 +36,8 @@ class Plan:
     edits : tuple
         (place, parameter, prepare) of arguments that are converted at every call.
     views : tuple
-        (place, whether it is a name, bytes per element, parameter) of tensors whose extent, and inner sizes, are checked at every call.
+        (place, whether that is a name, bytes per element, parameter) of tensors whose extent, and inner sizes, are
+        checked at every call.
     order : tuple of str or None
         Parameter names, when the arguments must go by position.
     outputs : tuple
@@ -58,9 +59,7 @@ class Plan:
     plain: bool = False
     clears: Callable[[tuple[Any, ...], dict[str, Any]], list[slangpy.Tensor]] | None = None
 
-    def run(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], accumulate: bool, wait: Callable[[], None]
-    ) -> Any:
+    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any], accumulate: bool, wait: Callable[[], None]) -> Any:
         """Do the call; `wait` waits for the device so that a person can interrupt it."""
         for place, named, stride, parameter in self.views:
             t = (kwargs if named else args)[place]  # pyright: ignore[reportArgumentType, reportCallIssue]
@@ -85,7 +84,7 @@ class Plan:
         if not self.numpy_result:
             result = self.node(*args, **kwargs)
         else:
-            made = self.node(*args, **{**kwargs, "_result": "tensor"})
+            made: Any = self.node(*args, **{**kwargs, "_result": "tensor"})
             wait()
             result = made.to_numpy() if made is not None else None
         for place in self.outputs:
@@ -150,7 +149,7 @@ def make_plan(
         if isinstance(value, spy.Tensor):
             inner = p if p is not None and not mapped and inner_sizes(p.type, value.dtype.shape.as_tuple()) else None
             views.append((place, isinstance(place, str), value.dtype.buffer_layout.stride, inner))
-        elif type(value) not in PLAIN and place != "_result" or isinstance(value, np.ndarray):
+        elif (type(value) not in PLAIN and place != "_result") or isinstance(value, np.ndarray):
             adapter = adapter_of(value)
             if adapter is not None and adapter.prepare is not None:
                 edits.append((place, p, adapter.prepare))
@@ -159,7 +158,9 @@ def make_plan(
     order = None
     if bound is not None and TAKEN & kwargs.keys():
         order = tuple(p.name for p in bound.signature.parameters)
-    wants_numpy = not backward and (kwargs.get("_result") == "numpy" if isinstance(kwargs.get("_result"), str) else False)
+    wants_numpy = not backward and (
+        kwargs.get("_result") == "numpy" if isinstance(kwargs.get("_result"), str) else False
+    )
     clears = _clearing(bound) if backward and bound is not None else None
     plain = not (edits or outputs or order or wants_numpy or clears)
     return Plan(node, tuple(edits), tuple(views), order, tuple(outputs), wants_numpy, plain, clears)

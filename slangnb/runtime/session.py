@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from slangnb.compiler.graph import Graph, Unit
 from slangnb.compiler.source import Source
-from slangnb.devices.backend import Backend, choose
+from slangnb.devices.backend import Backend, choose, slangpy_version
 from slangnb.devices.caches import KnownGood, known_good
 from slangnb.devices.guard import Guard
 from slangnb.devices.opening import open_device
@@ -35,7 +35,8 @@ class Session:
     Parameters
     ----------
     backend : str, optional
-        ``"cuda"``, ``"vulkan"``, ``"metal"``, ``"d3d12"`` or ``"software"``; by default the first that passes its probe.
+        ``"cuda"``, ``"vulkan"``, ``"metal"``, ``"d3d12"`` or ``"software"``; by default the first that passes its
+        probe.
     guard : bool, optional
         Compile new modules and kernels in a child process first, so that a crash or hang of the compiler is an error.
         On unless ``SLANGNB_GUARD=off`` is set.
@@ -71,12 +72,10 @@ class Session:
         atexit.register(self.close)
 
     def _open(self, backend: Backend) -> None:
-        import slangpy as spy
-
         if backend not in self._devices:
             self._devices[backend] = open_device(backend)
         self._backend = backend
-        self._known: KnownGood = known_good(spy.__version__, backend.key)
+        self._known: KnownGood = known_good(slangpy_version(), backend.key)
         self._guard = Guard(backend, self.guard_seconds)
         if self.guard_enabled:
             self._guard.start()
@@ -193,9 +192,11 @@ class Session:
         return self._graph[str(path)]
 
     def _install(self, unit: Unit, keep: bool, force: bool) -> Module:
-        before = self._graph[unit.key] if unit.key in self._graph else None
+        before = self._graph.get(unit.key)
+        if force:
+            self._builder.rename(unit)
         module = (self._modules if keep else self._unnamed).get(unit.key)
-        changed = before is None or before.module != unit.module or force
+        changed = before is None or before.module != unit.module
         self._builder.build(unit)  # raises CompileError before anything has changed
         self._graph.put(unit)
         if module is None:
@@ -305,7 +306,9 @@ class Session:
         """End the guard's child and close the devices. Tensors of this session must not be used any more."""
         atexit.unregister(self.close)
         self._guard.close()
-        if not (self._devices and self.busy()):  # closing waits, and a kernel that never ends would take this process along
+        if not (
+            self._devices and self.busy()
+        ):  # closing waits, and a kernel that never ends would take this process along
             for device in self._devices.values():
                 device.close()
         self._devices.clear()

@@ -67,7 +67,9 @@ def dtype_name(dtype: Any) -> str:
         return plain_name(full)
     name = np.dtype(dtype).newbyteorder("=").name
     if name not in SLANG_NAMES:
-        raise CallError(f"elements of type {name} have no counterpart in Slang", remedy="cast first: x.astype(np.float32)")
+        raise CallError(
+            f"elements of type {name} have no counterpart in Slang", remedy="cast first: x.astype(np.float32)"
+        )
     return SLANG_NAMES[name]
 
 
@@ -109,9 +111,7 @@ def as_array(data: Any, grad: bool = False) -> np.ndarray:
     return tidy(array)
 
 
-def tensor(
-    data: Any, *, grad: bool = False, dtype: Any = None, session: Session | None = None
-) -> slangpy.Tensor:
+def tensor(data: Any, *, grad: bool = False, dtype: Any = None, session: Session | None = None) -> slangpy.Tensor:
     """Copy data to the device of the current session as a SlangPy tensor.
 
     Parameters
@@ -173,7 +173,7 @@ def tensor(
     if grad and scalar not in ("float", "half", "double"):
         raise GradientError(f"elements of type {scalar} carry no gradient", remedy="pass dtype='float', or grad=False")
     if inner:
-        t = spy.Tensor.empty(device, shape=array.shape[:-1], dtype=f"{scalar}{inner[0]}")
+        t = spy.Tensor.empty(device, shape=array.shape[:-1], dtype=f"{scalar}{inner[0]}")  # pyright: ignore[reportArgumentType]
         t.copy_from_numpy(array)
     else:
         t = spy.Tensor.from_numpy(device, array)

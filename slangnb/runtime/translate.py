@@ -55,8 +55,8 @@ def call_error(
     if found:
         element = plain_name(found.group(1))
         return GradientError(
-            f"{name}: tensors of {element} cannot carry a gradient: SlangPy 0.43 adds gradients with atomics, and there "
-            f"are none for {element}",
+            f"{name}: tensors of {element} cannot carry a gradient: SlangPy 0.43 adds gradients with atomics, "
+            f"and there are none for {element}",
             function=name,
             remedy="use float: write the function for float, and cast with sn.tensor(x, dtype='float', grad=True)",
         )

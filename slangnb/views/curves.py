@@ -135,9 +135,7 @@ def stems(ax: Axes, panel: Panel, role: Role, width: float) -> None:
         soft = [POSITIVE_SOFT if v > 0 else NEGATIVE_SOFT for v in y]
     stem_width = min(10.0, max(1.5, 0.32 * width * 72 / y.size))
     if zero:
-        ax.vlines(
-            x[good], 0, y[good], colors=[c for c, g in zip(soft, good, strict=True) if g], lw=stem_width
-        )
+        ax.vlines(x[good], 0, y[good], colors=[c for c, g in zip(soft, good, strict=True) if g], lw=stem_width)
         ax.axhline(0, color=MUTED, lw=0.7, zorder=1)
     else:
         ax.plot(x, y, color=VALUE_SOFT, lw=1.2, zorder=1)
@@ -208,9 +206,7 @@ def curve(ax: Axes, panel: Panel, width: float) -> None:
             ax.plot(x, low, color=colour, lw=1.5, marker=dots, ms=2.6)
         else:
             ax.fill_between(x, low, finite(panel.upper[row]), color=colour, alpha=0.85, lw=0.8)
-        _mark_line(
-            ax, x, (panel.marks.nan[row], panel.marks.pos_inf[row], panel.marks.neg_inf[row]), words=False
-        )
+        _mark_line(ax, x, (panel.marks.nan[row], panel.marks.pos_inf[row], panel.marks.neg_inf[row]), words=False)
     value_ticks(ax.yaxis, 5)
     if panel.labels:
         _end_labels(ax, panel, (lo, hi))

@@ -238,9 +238,7 @@ def _draw_row(page: _Page, row: _Row, top: float) -> None:
         # The gradient below shares the axis of the value above.
         page.figure.axes[-1 - row.model.gradient.array.shape[0]].tick_params(labelbottom=False, bottom=False)
     if row.model.caption:
-        page.text(
-            _LEFT, top + row.height - _PAD - 0.02, row.model.caption, size=8, color=MUTED, style="italic"
-        )
+        page.text(_LEFT, top + row.height - _PAD - 0.02, row.model.caption, size=8, color=MUTED, style="italic")
 
 
 def page_size(models: Sequence[PairModel], title: str = "") -> tuple[float, float]:

@@ -31,9 +31,7 @@ def _numbers(role: Role, panel: Panel) -> str:
     cells.insert(2, mean(stats))
     cells += [str(v) for v in (stats.zeros, stats.nan, stats.pos_inf, stats.neg_inf)]
     row = "".join(f'<td style="{_CELL}">{cell}</td>' for cell in cells)
-    return (
-        f'<tr style="background:none"><th scope="row" style="{_CELL};text-align:left">{role}</th>{row}</tr>'
-    )
+    return f'<tr style="background:none"><th scope="row" style="{_CELL};text-align:left">{role}</th>{row}</tr>'
 
 
 def _table(model: PairModel) -> str:

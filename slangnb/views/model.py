@@ -204,9 +204,7 @@ def _line(panel: Panel) -> Panel:
         return replace(panel, array=lines, marks=marks(lines), positions=np.arange(count, dtype=np.float64))
     low, high, found, positions = reduce.envelope(lines)
     said = f"{count} elements drawn as the smallest and largest of each of {reduce.LINE_COLUMNS} columns"
-    return replace(
-        panel, array=low, upper=high, marks=found, positions=positions, caption=_join(panel.caption, said)
-    )
+    return replace(panel, array=low, upper=high, marks=found, positions=positions, caption=_join(panel.caption, said))
 
 
 def _image(panel: Panel, gradient: bool) -> Panel:
@@ -300,11 +298,7 @@ def pair_model(
     drawn_shape, drawn_element, said = shape, element, ""
     if not element and len(shape) == 3 and shape[-1] in (2, 3, 4) and min(shape[:2]) > 4:
         drawn_shape, drawn_element = shape[:2], shape[2:]
-        said = (
-            "last axis drawn as colour"
-            if colour and shape[-1] > 2
-            else f"last axis drawn as {shape[-1]} components"
-        )
+        said = "last axis drawn as colour" if colour and shape[-1] > 2 else f"last axis drawn as {shape[-1]} components"
     drawn = make_panel(value, reduce.choose(drawn_shape, drawn_element, colour=colour), stats=stats)
     slope = None
     if gradient is not None:

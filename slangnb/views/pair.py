@@ -66,12 +66,8 @@ class PairView:
         }
         # The size in CSS pixels keeps the picture sharp on dense screens instead of twice as large.
         metadata = {"image/png": {"width": round(96 * width), "height": round(96 * height)}}
-        kept = [
-            kind for kind in data if (not include or kind in include) and (not exclude or kind not in exclude)
-        ]
-        return {kind: data[kind] for kind in kept}, {
-            kind: metadata[kind] for kind in kept if kind in metadata
-        }
+        kept = [kind for kind in data if (not include or kind in include) and (not exclude or kind not in exclude)]
+        return {kind: data[kind] for kind in kept}, {kind: metadata[kind] for kind in kept if kind in metadata}
 
     def save(self, path: str | Path) -> Path:
         """Write the view to a file.
@@ -108,9 +104,7 @@ class PairView:
                 remedy=f"end the name in .png or .html, as in view.save('{target.stem or 'x'}.png')",
             )
         if not target.parent.is_dir():
-            raise CallError(
-                f"there is no folder '{target.parent}'", remedy="make it first, or save elsewhere"
-            )
+            raise CallError(f"there is no folder '{target.parent}'", remedy="make it first, or save elsewhere")
         if kind == ".png":
             target.write_bytes(self._png)
         else:
@@ -151,9 +145,7 @@ def show(*tensors: Any, title: str = "", **named: Any) -> PairView:
       value     2.5
     """
     if not isinstance(title, str):
-        raise CallError(
-            "title is the title, a text", remedy="to name a row 'title', write show({'title': x})"
-        )
+        raise CallError("title is the title, a text", remedy="to name a row 'title', write show({'title': x})")
     single = len(tensors) + len(named) == 1
     entries: list[tuple[str, Any]] = []
     for i, thing in enumerate(tensors):
@@ -163,17 +155,13 @@ def show(*tensors: Any, title: str = "", **named: Any) -> PairView:
     for name, thing in named.items():
         entries += rows(thing, name)
     if not entries:
-        raise CallError(
-            "nothing was given to show", remedy="write show(x), or show(height=x) to name the row"
-        )
+        raise CallError("nothing was given to show", remedy="write show(x), or show(height=x) to name the row")
     if single and tensors and title and not isinstance(tensors[0], Mapping):
         return PairView([read(tensors[0], title)])
     return PairView([read(thing, name) for name, thing in entries], title)
 
 
-def mimebundle(
-    tensor: Any, include: Collection[str] | None = None, exclude: Collection[str] | None = None
-) -> Bundle:
+def mimebundle(tensor: Any, include: Collection[str] | None = None, exclude: Collection[str] | None = None) -> Bundle:
     """Give the bundle of a tensor, for IPython's formatters: that of `show(tensor)`.
 
     What cannot be drawn is answered with text, never with an error: a value on the last line of a cell must

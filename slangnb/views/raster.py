@@ -28,9 +28,7 @@ from slangnb.views.text import number
 def image(ax: Axes, panel: Panel, role: Role, layer: int | None, size: tuple[float, float]) -> None:
     """Draw an image (or one component of it) through the colour map of its role."""
     drawn = panel.array if layer is None else panel.array[layer]
-    masks = [
-        m if layer is None else m[layer] for m in (panel.marks.nan, panel.marks.pos_inf, panel.marks.neg_inf)
-    ]
+    masks = [m if layer is None else m[layer] for m in (panel.marks.nan, panel.marks.pos_inf, panel.marks.neg_inf)]
     rows, columns = drawn.shape[:2]
     extent = (-0.5, columns * panel.steps[1] - 0.5, rows * panel.steps[0] - 0.5, -0.5)
     if panel.kind == "rgb":
@@ -64,17 +62,13 @@ def _mark_image(ax: Axes, masks: list[Mask], extent: tuple[float, ...], steps: t
     overlay = np.zeros((*together.shape, 4))
     overlay[together] = (0xC0 / 255, 0x26 / 255, 0xD3 / 255, 1.0)
     left, right, bottom, top = extent
-    ax.imshow(
-        overlay, extent=(left, right, bottom, top), aspect="auto", interpolation="nearest", origin="upper"
-    )
+    ax.imshow(overlay, extent=(left, right, bottom, top), aspect="auto", interpolation="nearest", origin="upper")
     # A single element can be smaller than a pixel of the screen: marks keep it visible.
     if count <= 400:
         for mask, shape, area_ in zip(masks, "s^v", (7, 20, 20), strict=True):
             at = np.argwhere(mask)
             x, y = (at[:, 1] + 0.5) * steps[1] - 0.5, (at[:, 0] + 0.5) * steps[0] - 0.5
-            ax.scatter(
-                x, y, s=area_, c=MARK, marker=shape, lw=0.5 if shape != "s" else 0, edgecolors=PAPER, zorder=4
-            )
+            ax.scatter(x, y, s=area_, c=MARK, marker=shape, lw=0.5 if shape != "s" else 0, edgecolors=PAPER, zorder=4)
     ax.set_xlim(left, right)
     ax.set_ylim(bottom, top)
 

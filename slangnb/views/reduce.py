@@ -100,9 +100,7 @@ def _choose_vectors(shape: tuple[int, ...], count: int, colour: bool) -> Layout:
     if len(shape) == 1:
         if count <= MAX_FACETS:
             return Layout("line", (slice(None), slice(None)), labels)
-        return Layout(
-            "image", (slice(None), slice(None)), (), "one row per element, one column per component"
-        )
+        return Layout("image", (slice(None), slice(None)), (), "one row per element, one column per component")
     index, caption = _middle(shape, 2)
     if colour and count in (3, 4):
         return Layout("rgb", (*index, slice(None)), tuple("rgba"[:count]), caption)
@@ -148,9 +146,7 @@ def envelope(lines: Array, columns: int = LINE_COLUMNS) -> tuple[Floats, Floats,
     high = np.maximum.reduceat(np.where(finite, values, -np.inf), starts, axis=1)
     low[np.isposinf(low)] = np.nan
     high[np.isneginf(high)] = np.nan
-    reduced = Marks(
-        *(np.logical_or.reduceat(m, starts, axis=1) for m in (found.nan, found.pos_inf, found.neg_inf))
-    )
+    reduced = Marks(*(np.logical_or.reduceat(m, starts, axis=1) for m in (found.nan, found.pos_inf, found.neg_inf)))
     return low, high, reduced, (starts + ends - 1) / 2.0
 
 
@@ -203,9 +199,7 @@ def blocks(image: Array, steps: tuple[int, int], *, about_zero: bool) -> tuple[F
         picked = distance.argmax(axis=1)
         some = finite.any(axis=1)
         drawn[top, some] = cells[np.arange(wide), picked][some]
-        for mask, found in zip(
-            masks, (np.isnan(cells) & inside, np.isposinf(cells), np.isneginf(cells)), strict=True
-        ):
+        for mask, found in zip(masks, (np.isnan(cells) & inside, np.isposinf(cells), np.isneginf(cells)), strict=True):
             mask[top] = found.any(axis=1)
     return drawn, Marks(*masks)
 

@@ -67,9 +67,7 @@ def index_ticks(axis: Any, extent: float, last: float) -> None:
     if last < 16 and extent / (last + 1) > 0.16:
         axis.set_major_locator(FixedLocator(list(range(int(last) + 1))))
     else:
-        axis.set_major_locator(
-            MaxNLocator(nbins=max(2, int(extent / 0.55)), integer=True, steps=[1, 2, 2.5, 5, 10])
-        )
+        axis.set_major_locator(MaxNLocator(nbins=max(2, int(extent / 0.55)), integer=True, steps=[1, 2, 2.5, 5, 10]))
     # Only numbers of elements that exist.
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0f}" if 0 <= value <= last else ""))
 

@@ -79,9 +79,7 @@ def dtype_words(dtype: np.dtype[np.generic], element: tuple[int, ...] = ()) -> s
         return dtype.name
     slang = {"float32": "float", "float16": "half", "float64": "double", "int32": "int", "uint32": "uint"}
     base = slang.get(dtype.name, dtype.name)
-    return (
-        base + "x".join(map(str, element)) if max(element) <= 4 else f"{base}[{']['.join(map(str, element))}]"
-    )
+    return base + "x".join(map(str, element)) if max(element) <= 4 else f"{base}[{']['.join(map(str, element))}]"
 
 
 def mean(stats: Stats) -> str:

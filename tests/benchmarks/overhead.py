@@ -32,7 +32,9 @@ print(imported - start, compiled - imported, time.perf_counter() - compiled)
 """
 
 
-def host_microseconds(calls: dict[str, Callable[[], Any]], wait: Callable[[], None], rounds: int = 41) -> dict[str, float]:
+def host_microseconds(
+    calls: dict[str, Callable[[], Any]], wait: Callable[[], None], rounds: int = 41
+) -> dict[str, float]:
     """Give the median host time of each call; the calls take turns, so that a busy machine hits all alike."""
     times: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(rounds):
@@ -71,9 +73,9 @@ def main() -> None:
     print(f"  added to a forward call: {added:.1f} us, {times['forward, slangnb'] / times['forward, SlangPy']:.2f}x")
     session.close()
     for run in range(4):
-        parts = subprocess.run([sys.executable, "-c", FIRST_GRADIENT], capture_output=True, text=True, check=True).stdout
-        a, b, c = map(float, parts.split())
-        print(f"new process {run}: import {a:.2f} s, device and compile {b:.2f} s, first gradient {c:.2f} s, all {a + b + c:.2f} s")
+        done = subprocess.run([sys.executable, "-c", FIRST_GRADIENT], capture_output=True, text=True, check=True)
+        a, b, c = map(float, done.stdout.split())
+        print(f"new process {run}: import {a:.2f} s, device and compile {b:.2f} s, first gradient {c:.2f} s")
 
 
 if __name__ == "__main__":

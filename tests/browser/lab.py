@@ -112,9 +112,7 @@ def running_lab(folder: Path) -> Iterator[Lab]:
     lab = Lab(f"http://127.0.0.1:{_free_port()}", secrets.token_hex(16), root)
     log = folder / "lab.log"
     with log.open("wb") as stream:
-        process = subprocess.Popen(
-            _command(lab), env=_environment(folder), stdout=stream, stderr=subprocess.STDOUT
-        )
+        process = subprocess.Popen(_command(lab), env=_environment(folder), stdout=stream, stderr=subprocess.STDOUT)
     try:
         _wait_for_answer(lab, process, log)
         yield lab
@@ -294,10 +292,7 @@ class Notebook:
 
     def tags(self, index: int) -> list[str]:
         """Give the tags of a cell."""
-        return (
-            self._ask("(panel, index) => panel.content.model.cells.get(index).getMetadata('tags')", index)
-            or []
-        )
+        return self._ask("(panel, index) => panel.content.model.cells.get(index).getMetadata('tags')", index) or []
 
     def text(self, index: int) -> str:
         """Give what a cell printed, and the plain text of its results and errors."""

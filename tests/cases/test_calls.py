@@ -285,7 +285,9 @@ def test_015_right_inner_size(session: Any, ones: Any) -> None:
     [("total", (5, 3), "4"), ("total", (2, 6), "4"), ("total3", (2, 4), "3"), ("trace", (3, 2, 3), r"\(2, 2\)")],
 )
 @pytest.mark.parametrize("kind", ["tensor", "numpy", "gradient"])
-def test_015_wrong_inner_size_is_refused(session: Any, name: str, shape: tuple[int, ...], sizes: str, kind: str) -> None:
+def test_015_wrong_inner_size_is_refused(
+    session: Any, name: str, shape: tuple[int, ...], sizes: str, kind: str
+) -> None:
     f = session.compile(TOTAL)[name]
     data = iota(*shape)
     value: Any = data if kind == "numpy" else sn.tensor(data, grad=kind == "gradient")
@@ -377,7 +379,7 @@ struct Line : IDifferentiable { float slope; float offset; };
 
 @pytest.mark.parametrize("shape", [(10,), (1 << 27,)])
 def test_106_view_beyond_its_storage_is_refused(session: Any, shape: tuple[int, ...]) -> None:
-    view = sn.tensor([1.0, 2.0, 3.0]).view(shape)
+    view = sn.tensor([1.0, 2.0, 3.0]).view(shape)  # pyright: ignore[reportArgumentType]
     with pytest.raises(sn.CallError, match=r"view of shape .* storage has 12"):
         sn.tensor(view)
     with pytest.raises(sn.CallError, match=r"view of shape .* storage has 12"):

@@ -65,9 +65,7 @@ def test_the_header_stays_where_the_label_says_less():
     )
     (d,) = parse(text, {NAME: source})
     assert (d.message, d.line, d.column) == ("function 'f' already has a body", 2, 7)
-    assert d.notes == (
-        Diagnostic("note", "", "see previous definition of 'f'", "In[3]", 1, 7, 1, source.line(1)),
-    )
+    assert d.notes == (Diagnostic("note", "", "see previous definition of 'f'", "In[3]", 1, 7, 1, source.line(1)),)
 
 
 def test_an_import_that_was_rewritten_does_not_shift_the_caret():
@@ -152,8 +150,7 @@ def test_other_files_keep_their_name_without_its_folders():
                    "error[E30015]: undefined identifier")  # fmt: skip
     text += (
         f'--\'\nerror[E39999]: import failed due to compilation error\n --> {NAME}:2:8\n  |\n2 | import "lib/bad";\n'
-        "  |        ^^^^^^^^^ import of module '/home/me/lib/bad' failed because of a compilation error\n"
-        + END
+        "  |        ^^^^^^^^^ import of module '/home/me/lib/bad' failed because of a compilation error\n" + END
     )
     (d,) = parse(text, {NAME: Source('import "lib/bad";', "In[3]", 2)})
     assert (d.file, d.line, d.column, caret_under(d)) == ("bad.slang", 3, 9, "qq")

@@ -422,14 +422,9 @@ def test_names_that_break_generated_code_are_explained(device: Any, log: list[st
 
     ones = spy.Tensor.from_numpy(device, np.ones(3, np.float32))
     found = called(device, "struct A { float value; }\nfloat f(A a) { return a.value; }", {"value": ones})
-    assert (
-        found[0].remedy
-        == "a struct's field called `value` clashes with the code that SlangPy generates: rename it"
-    )
+    assert found[0].remedy == "a struct's field called `value` clashes with the code that SlangPy generates: rename it"
     found = called(device, "float f(float default) { return default; }", ones)
-    assert (
-        found[0].remedy == "the parameter `default` clashes with the code that SlangPy generates: rename it"
-    )
+    assert found[0].remedy == "the parameter `default` clashes with the code that SlangPy generates: rename it"
 
 
 NEGATIVE = (
@@ -548,8 +543,7 @@ def test_lint_warns(name: str) -> None:
         "float f(IDiffTensor<float, 2> a, RWTexture2D<float> t, int r) { return a[r, 1] + t[int2(r, 1)]; }",
         "float f(float x, int n) { int i = 0; while (i < n && x < 9) { i++; } return x; }",
         DIFF + "float f(float x) { if (x > 0 && x < 1) return fmod(x, 2.0); return 0; }",
-        DIFF
-        + "float f(float x, int n) { [MaxIters(10)] for (int i = 0; i < 10; i++) { x *= x; } return x; }",
+        DIFF + "float f(float x, int n) { [MaxIters(10)] for (int i = 0; i < 10; i++) { x *= x; } return x; }",
         DIFF + "float f(float x, int n) { [MaxIters(1)] for (int i = 0; i < n; i++) { x *= x; } return x; }",
         "struct A { float value; }\nfloat f(float x) { A a; a.value = x; return a.value; }",
         "float f(float x) { return",

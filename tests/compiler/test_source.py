@@ -1,4 +1,3 @@
-# ruff: noqa: E501
 # Long lines here are texts as the compiler or a person writes them.
 
 import time
@@ -95,9 +94,7 @@ def test_scan_covers_every_text_without_gaps(text: str):
     assert all(s.start < s.end for s in spans)
 
 
-@pytest.mark.parametrize(
-    "piece", ["/*", '"', "'", "//x\n", "#a\n", "\\", "{", 'R"(', "import ", "<", "f(x);\n"]
-)
+@pytest.mark.parametrize("piece", ["/*", '"', "'", "//x\n", "#a\n", "\\", "{", 'R"(', "import ", "<", "f(x);\n"])
 def test_scan_check_and_imports_take_linear_time(piece: str):
     text = piece * (100_000 // len(piece))
     start = time.perf_counter()
@@ -147,16 +144,13 @@ def test_module_text_puts_defines_first_and_names_the_module():
 def test_content_hash_is_twelve_digits_of_sha256_and_minds_the_borders():
     assert content_hash("a", "b") == content_hash("a", "b")
     assert len(content_hash("")) == 12
-    assert (
-        len({content_hash("ab"), content_hash("a", "b"), content_hash("", "ab"), content_hash("ab", "")}) == 4
-    )
+    assert len({content_hash("ab"), content_hash("a", "b"), content_hash("", "ab"), content_hash("ab", "")}) == 4
     assert content_hash("\ud800") != content_hash("?")
 
 
 def test_imports_finds_every_form():
     text = (
-        'import foo;\nimport "dir/bar";\n  import a . b ;\n__exported import baz;\n#include "x.h"\n'
-        "int i; import last"
+        'import foo;\nimport "dir/bar";\n  import a . b ;\n__exported import baz;\n#include "x.h"\nint i; import last'
     )
     assert [(i.name, i.line, i.kind, text[i.start : i.end]) for i in imports(text)] == [
         ("foo", 1, "import", "foo"),

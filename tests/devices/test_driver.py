@@ -227,9 +227,7 @@ def test_users_own_choice_is_kept(box: Box, monkeypatch: pytest.MonkeyPatch) -> 
 def installed_by(box: Box, plan: Plan) -> list[str]:
     (box.folder / "apt" / "sources.list.d").mkdir(parents=True, exist_ok=True)
     apt.install(plan, box.folder / "apt")
-    return [
-        " ".join(word for word in line.split() if not word.startswith(("-o", "-q"))) for line in box.log()
-    ]
+    return [" ".join(word for word in line.split() if not word.startswith(("-o", "-q"))) for line in box.log()]
 
 
 BACKPORTS = Plan("system", ("mesa-vulkan-drivers", "libx11-6"), "bookworm-backports")
@@ -241,9 +239,7 @@ def test_root_adds_backports_once(box: Box) -> None:
     assert [line.split()[1] for line in log] == ["update", "indextargets"] * 2 + ["install"]
     assert log[-1] == INSTALL
     text = (box.folder / "apt/sources.list.d/slangnb-bookworm-backports.list").read_text()
-    assert (
-        text.split("] ")[-1].removeprefix("deb ") == "http://mirror.example/debian/ bookworm-backports main\n"
-    )
+    assert text.split("] ")[-1].removeprefix("deb ") == "http://mirror.example/debian/ bookworm-backports main\n"
 
 
 def test_root_uses_backports_that_are_there(box: Box) -> None:
@@ -484,9 +480,7 @@ def test_looking_is_fast_and_imports_nothing_heavy() -> None:
     text = textwrap.dedent(code).format()
     best, heavy = 1.0, ""
     for _ in range(5):  # the best of a few, as other work may run beside this
-        done = subprocess.run(
-            [sys.executable, "-c", text], env=env, capture_output=True, text=True, check=True
-        )
+        done = subprocess.run([sys.executable, "-c", text], env=env, capture_output=True, text=True, check=True)
         taken, heavy = done.stdout.splitlines()
         best = min(best, float(taken))
         if best < 0.05:

@@ -93,10 +93,7 @@ def test_backports_come_from_the_mirror_in_use() -> None:
     targets = "bookworm-updates http://m/d/\nbookworm http://mirror.example/debian/\n"
     line = packages.backports_source(targets, "bookworm-backports", Path("/k.gpg"))
     assert line == "deb [signed-by=/k.gpg] http://mirror.example/debian/ bookworm-backports main"
-    assert (
-        packages.backports_source(targets + "bookworm-backports http://x/\n", "bookworm-backports", None)
-        is None
-    )
+    assert packages.backports_source(targets + "bookworm-backports http://x/\n", "bookworm-backports", None) is None
     with pytest.raises(BackendError, match="apt knows no mirror of bookworm"):
         packages.backports_source("trixie http://m/\n", "bookworm-backports", None)
 

@@ -68,7 +68,7 @@ def test_020_options(shell: Any, line: str, expected: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("line", ["--backnd vulkan", "-D", "a b", '--name "open', "-D 4=N"])
 def test_020_wrong_options_fail_the_cell(shell: Any, line: str) -> None:
-    with pytest.raises(sn.CallError, match="backnd|expected one argument|unrecognized|closing quotation|'4'"):
+    with pytest.raises(sn.CallError, match=r"backnd|expected one argument|unrecognized|closing quotation|'4'"):
         run(shell, f"%%slang {line}\nfloat f(float x) {{ return x; }}")
 
 
@@ -195,7 +195,7 @@ def test_settings(shell: Any) -> None:
 
 def test_tensor_as_a_result_shows_value_and_gradient(shell: Any) -> None:
     x = sn.tensor([1.0, 2.0], grad=True)
-    data, metadata = shell.display_formatter.format(x)
+    data, _ = shell.display_formatter.format(x)
     assert set(data) == {"text/plain", "text/html", "image/png"}
     assert "value" in data["text/plain"] and "gradient" in data["text/plain"]
     assert "<script" not in data["text/html"]
@@ -208,10 +208,10 @@ def test_unload_removes_everything(session: Any) -> None:
     from slangnb.runtime.session import set_session
 
     InteractiveShell.clear_instance()
-    shell = InteractiveShell.instance()
+    shell: Any = InteractiveShell.instance()
 
     def state() -> tuple[Any, ...]:
-        formatter = shell.display_formatter.mimebundle_formatter
+        formatter: Any = shell.display_formatter.mimebundle_formatter
         return (
             sorted(shell.magics_manager.magics["cell"]),
             sorted(shell.magics_manager.magics["line"]),

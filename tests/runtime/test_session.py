@@ -148,10 +148,9 @@ def test_two_hundred_edits_are_never_stale(session: Any) -> None:
 
 def test_unnamed_cells_die_with_their_functions(session: Any) -> None:
     units = len(list(session._graph))
-    for i in range(5):
-        f = session.compile(f"float passing(float x) {{ return x + {i}; }}").passing
-    assert f(1.0) == 5.0
-    del f
+    made = [session.compile(f"float passing(float x) {{ return x + {i}; }}").passing for i in range(5)]
+    assert made[4](1.0) == 5.0 and len(list(session._graph)) == units + 5
+    del made
     gc.collect()
     assert len(list(session._graph)) <= units
 

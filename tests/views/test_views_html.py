@@ -45,9 +45,7 @@ def test_picture_alternative_text_and_numbers() -> None:
     text = fragment([model()], b"picture")
     image = next(attributes for tag, attributes in parse(text).tags if tag == "img")
     assert image["src"] == "data:image/png;base64," + base64.b64encode(b"picture").decode()
-    assert image["alt"] == (
-        "height: float32 (3,) on llvmpipe, value from -0.5 to 1; gradient from -2 to 0.5, 1 NaN"
-    )
+    assert image["alt"] == ("height: float32 (3,) on llvmpipe, value from -0.5 to 1; gradient from -2 to 0.5, 1 NaN")
     cells = re.findall(r"<td[^>]*>([^<]*)</td>", text)
     assert cells[:9] == ["-0.5", "1", "0.1667", "0.6236", "1.118", "1", "0", "0", "0"]
     assert cells[9:] == ["-2", "0.5", "-0.75", "1.25", "2.062", "0", "1", "0", "0"]
