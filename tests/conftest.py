@@ -60,6 +60,8 @@ def shell(session: Any) -> Iterator[Any]:
 
     from slangnb.notebook import extension
 
+    session.take_warnings()  # of other tests
+    session.take_broken()
     InteractiveShell.clear_instance()
     made = InteractiveShell.instance()
     extension.load_ipython_extension(made)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import tempfile
 import warnings
 from pathlib import Path
+
+#: Twice what SlangPy's kernel cache may grow to.
+LEAST_FREE_BYTES = 256 << 20
 
 
 def cache_root() -> Path:
@@ -30,12 +34,18 @@ def cache_root() -> Path:
 
 
 def writable_folder(path: Path) -> str:
-    """Make a folder and write to it once; give the reason if that fails, else an empty text."""
+    """Make a folder and write to it once; give the reason if that fails, else an empty text.
+
+    Space for the whole kernel cache is asked for: SlangPy maps it into memory, and a disk that fills up under a
+    mapping ends the process.
+    """
     try:
         path.mkdir(parents=True, exist_ok=True)
+        free = shutil.disk_usage(path).free
+        if free < LEAST_FREE_BYTES:
+            return f"only {free >> 20} MiB are free"
         with tempfile.TemporaryFile(dir=path) as probe:
-            # The databases in it grow by pages; a disk that cannot take one page is full for us.
-            probe.write(b"\0" * 65536)
+            probe.write(b"\0" * 4096)
             probe.flush()
     except OSError as error:
         return error.strerror or str(error)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from slangnb.compiler.reflection import Parameter, plain_name
-from slangnb.runtime.tensors import tidy
+from slangnb.runtime.tensors import fits, tidy
 
 PLAIN = frozenset({bool, int, float, type(None)})
 
@@ -41,11 +41,20 @@ def adapters() -> dict[type, Adapter]:
     import slangpy as spy
     from slangpy.core.native import get_value_signature
 
+    strides: dict[str, int] = {}
+
     def tensor_key(t: spy.Tensor) -> Hashable:
+        # This runs for each tensor of each call: plain statements, and no attribute read twice.
+        signature = get_value_signature(t)
+        stride = strides.get(signature)
+        if stride is None:
+            stride = strides[signature] = t.dtype.buffer_layout.stride
+        if ((t.offset + t.element_count) * stride > t.storage.size or not t.is_contiguous()) and not fits(t):
+            return object()  # like no key before, so that the call is checked, and refused by name
         grad_in, grad_out = t.grad_in, t.grad_out
         if grad_in is None and grad_out is None:
-            return get_value_signature(t), t.device
-        return get_value_signature(t), t.device, grad_in is not None, grad_out is not None, grad_in is grad_out
+            return signature, t.device
+        return signature, t.device, grad_in is not None, grad_out is not None, grad_in is grad_out
 
     return {
         spy.Tensor: Adapter(tensor_key),
@@ -69,20 +78,9 @@ def adapter_of(value: Any) -> Adapter | None:
 
 
 @cache
-def fast_keys() -> dict[type, Callable[[Any], Hashable] | None]:
+def key_functions() -> dict[type, Callable[[Any], Hashable] | None]:
     """Give the key functions of the common types, None for those whose type says all: what each call looks up."""
     return {**dict.fromkeys(PLAIN), **{t: a.key for t, a in adapters().items()}}
-
-
-def call_key(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Hashable:
-    """Give what the kernel of a call depends on. This runs at every call: it costs about half a microsecond each."""
-    get = fast_keys().get
-    key: list[Hashable] = [len(args), *kwargs]
-    for value in (*args, *kwargs.values()):
-        kind = type(value)
-        of = get(kind, key_of)
-        key.append(kind if of is None else of(value))
-    return tuple(key)
 
 
 def key_of(value: Any) -> Hashable:

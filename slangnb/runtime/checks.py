@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,6 +39,15 @@ def check_call(bound: Bound, device: slangpy.Device, mapped: bool) -> None:
         check_value(name, slot.parameter.name, slot.parameter.type, slot.value, device, mapped, slot.parameter.io)
     if bound.result is not None and not isinstance(bound.result, str | type):
         _check_result(name, bound.signature.returns, bound.result, device, mapped)
+
+
+def check_extents(values: Iterable[Any]) -> None:
+    """Refuse views beyond their storage among arguments whose parameters are not known (generic functions)."""
+    import slangpy as spy
+
+    for value in values:
+        if isinstance(value, spy.Tensor):
+            check_extent(value, "an argument")
 
 
 def check_value(

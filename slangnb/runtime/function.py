@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from slangnb.compiler.loading import Loaded, captured_log, function_node, slangpy_errors
 from slangnb.compiler.reflection import FunctionInfo, TypeInfo, plain_name
 from slangnb.errors import CallError, GradientError, SlangNbError
-from slangnb.runtime.arguments import call_key
+from slangnb.runtime.arguments import key_functions, key_of
 from slangnb.runtime.binding import Bound, bind
-from slangnb.runtime.checks import check_backward, check_call, has_gradient, leaves
+from slangnb.runtime.checks import check_backward, check_call, check_extents, has_gradient, leaves
 from slangnb.runtime.known_faults import check_branch_reads
 from slangnb.runtime.plan import make_plan
 from slangnb.runtime.translate import call_error
@@ -99,6 +99,7 @@ class Function:
         self._target = target
         self._chain = chain
         self._backward = backward
+        self._key_function = key_functions().get
         self._renew()
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
@@ -109,11 +110,18 @@ class Function:
         if target.session.stopped is not None:
             target.session.refuse_while_stopped()
         accumulate = self._backward and self._pop_accumulate(kwargs)
-        key = call_key(args, kwargs)
+        parts: list[Hashable] = [len(args), *kwargs]
+        for value in (*args, *kwargs.values()):
+            kind = type(value)
+            of = self._key_function(kind, key_of)
+            parts.append(kind if of is None else of(value))
+        key = tuple(parts)
         plan = self._plans.get(key)
         if plan is None:
             return self._first(key, args, kwargs, accumulate)
         try:
+            if plan.plain:
+                return plan.node(*args, **kwargs)
             return plan.run(args, kwargs, accumulate, target.session.wait)
         except slangpy_errors() as error:
             raise self._translated(error, args, kwargs) from None
@@ -136,7 +144,9 @@ class Function:
             if self._backward:
                 check_backward(bound)
                 check_branch_reads(target.session.backend, bound, target.session.texts_of(target.owner))
-        elif self._backward and not target.info.differentiable:
+        else:
+            check_extents((*args, *kwargs.values()))
+        if bound is None and self._backward and not target.info.differentiable:
             raise GradientError(f"{self.__name__} is not differentiable", function=self.__name__)
         chain = (*self._chain, *_gradient_mark(args, kwargs))
         plan = make_plan(self._node(loaded, chain), bound, args, kwargs, self._backward, mapped)

@@ -13,7 +13,6 @@ from slangnb.errors import CallError
 from slangnb.runtime.arguments import PLAIN, adapter_of
 from slangnb.runtime.binding import Bound
 from slangnb.runtime.checks import check_inner, inner_sizes, leaves
-from slangnb.runtime.tensors import check_extent
 
 if TYPE_CHECKING:
     import slangpy
@@ -35,9 +34,8 @@ class Plan:
         SlangPy's function, for exactly these kinds of arguments.
     edits : tuple
         (place, parameter, prepare) of arguments that are converted at every call.
-    views : tuple
-        (place, whether that is a name, bytes per element, parameter) of tensors whose extent, and inner sizes, are
-        checked at every call.
+    inner : tuple
+        (place, parameter) of tensors whose last dimensions are checked at every call.
     order : tuple of str or None
         Parameter names, when the arguments must go by position.
     outputs : tuple
@@ -45,14 +43,14 @@ class Plan:
     numpy_result : bool
         The result is read back as a numpy array, after a wait that can be interrupted.
     plain : bool
-        Nothing needs to be done but the checks and the call.
+        Nothing needs to be done but to call `node`.
     clears : callable or None
         Gives the gradients to zero before a backward call.
     """
 
     node: FunctionNode
     edits: tuple[tuple[Place, Parameter | None, Callable[[Any, Parameter | None], Any]], ...] = ()
-    views: tuple[tuple[Place, bool, int, Parameter | None], ...] = ()
+    inner: tuple[tuple[Place, Parameter], ...] = ()
     order: tuple[str, ...] | None = None
     outputs: tuple[Place, ...] = ()
     numpy_result: bool = False
@@ -61,14 +59,9 @@ class Plan:
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any], accumulate: bool, wait: Callable[[], None]) -> Any:
         """Do the call; `wait` waits for the device so that a person can interrupt it."""
-        for place, named, stride, parameter in self.views:
-            t = (kwargs if named else args)[place]  # pyright: ignore[reportArgumentType, reportCallIssue]
-            if (t.offset + t.element_count) * stride > t.storage.size or not t.is_contiguous():
-                check_extent(t, repr(parameter.name if parameter else place))
-            if parameter is not None:
-                check_inner(self.node.name, parameter.name, parameter.type, t)
-        if self.plain:
-            return self.node(*args, **kwargs)
+        for place, parameter in self.inner:
+            value: Any = args[place] if isinstance(place, int) else kwargs[place]
+            check_inner(self.node.name, parameter.name, parameter.type, value)
         before = edited = (args, kwargs)
         empty = False
         if self.edits:
@@ -143,12 +136,12 @@ def make_plan(
     import slangpy as spy
 
     parameters: dict[Place, Parameter] = {s.place: s.parameter for s in bound.slots} if bound else {}
-    edits, views, outputs = [], [], []
+    edits, inner, outputs = [], [], []
     for place, value in [*enumerate(args), *kwargs.items()]:
         p = parameters.get(place)
         if isinstance(value, spy.Tensor):
-            inner = p if p is not None and not mapped and inner_sizes(p.type, value.dtype.shape.as_tuple()) else None
-            views.append((place, isinstance(place, str), value.dtype.buffer_layout.stride, inner))
+            if p is not None and not mapped and inner_sizes(p.type, value.dtype.shape.as_tuple()):
+                inner.append((place, p))
         elif (type(value) not in PLAIN and place != "_result") or isinstance(value, np.ndarray):
             adapter = adapter_of(value)
             if adapter is not None and adapter.prepare is not None:
@@ -162,8 +155,8 @@ def make_plan(
         kwargs.get("_result") == "numpy" if isinstance(kwargs.get("_result"), str) else False
     )
     clears = _clearing(bound) if backward and bound is not None else None
-    plain = not (edits or outputs or order or wants_numpy or clears)
-    return Plan(node, tuple(edits), tuple(views), order, tuple(outputs), wants_numpy, plain, clears)
+    plain = not (edits or inner or outputs or order or wants_numpy or clears)
+    return Plan(node, tuple(edits), tuple(inner), order, tuple(outputs), wants_numpy, plain, clears)
 
 
 def _clearing(bound: Bound) -> Callable[[tuple[Any, ...], dict[str, Any]], list[slangpy.Tensor]]:

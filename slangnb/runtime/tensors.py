@@ -191,6 +191,11 @@ def extent(shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> int
     return offset + 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True) if n > 0 and s > 0)
 
 
+def fits(t: slangpy.Tensor) -> bool:
+    """Tell whether all elements of a view lie within its storage."""
+    return extent(t.shape.as_tuple(), t.strides.as_tuple(), t.offset) * t.dtype.buffer_layout.stride <= t.storage.size
+
+
 def check_extent(t: slangpy.Tensor, name: str) -> None:
     """Refuse a view that reaches beyond its storage; reading it would be foreign memory or a crash.
 
@@ -199,9 +204,8 @@ def check_extent(t: slangpy.Tensor, name: str) -> None:
     CallError
         Naming both sizes.
     """
-    stride = t.dtype.buffer_layout.stride
-    needed = extent(t.shape.as_tuple(), t.strides.as_tuple(), t.offset) * stride
-    if needed > t.storage.size:
+    if not fits(t):
+        needed = extent(t.shape.as_tuple(), t.strides.as_tuple(), t.offset) * t.dtype.buffer_layout.stride
         raise CallError(
             f"{name} is a view of shape {t.shape.as_tuple()} that needs {needed} bytes, but its storage has "
             f"{t.storage.size}",

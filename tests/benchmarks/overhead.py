@@ -5,7 +5,6 @@ Run ``python tests/benchmarks/overhead.py``. All figures of one run stand side b
 
 from __future__ import annotations
 
-import statistics
 import subprocess
 import sys
 import time
@@ -33,18 +32,21 @@ print(imported - start, compiled - imported, time.perf_counter() - compiled)
 
 
 def host_microseconds(
-    calls: dict[str, Callable[[], Any]], wait: Callable[[], None], rounds: int = 41
+    calls: dict[str, Callable[[], Any]], wait: Callable[[], None], rounds: int = 201
 ) -> dict[str, float]:
-    """Give the median host time of each call; the calls take turns, so that a busy machine hits all alike."""
+    """Give the least host time of each call over many rounds, as `timeit` advises: the rest is noise.
+
+    The calls take turns, so that a busy machine hits all alike.
+    """
     times: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(rounds):
         for name, call in calls.items():
             wait()
             start = time.thread_time()  # of the calling thread alone: what else runs on the machine does not count
-            for _ in range(50):
+            for _ in range(20):
                 call()
-            times[name].append((time.thread_time() - start) / 50 * 1e6)
-    return {name: statistics.median(t[1:]) for name, t in times.items()}
+            times[name].append((time.thread_time() - start) / 20 * 1e6)
+    return {name: min(t) for name, t in times.items()}
 
 
 def main() -> None:
