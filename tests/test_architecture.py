@@ -60,7 +60,7 @@ def test_importing_slangnb_loads_nothing_heavy() -> None:
 
 def test_the_library_works_without_a_notebook() -> None:
     heavy = {"IPython", "ipywidgets", "matplotlib", "torch"}
-    assert not heavy & loaded_by("import slangnb.runtime.session, slangnb.compiler.remedies")
+    assert not heavy & loaded_by("import slangnb.runtime.session, slangnb.compiler.advice.remedies")
 
 
 def test_the_driver_imports_nothing_heavy() -> None:

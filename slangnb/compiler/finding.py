@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slangnb.compiler.scan import Positions
+from slangnb.compiler.reading.scan import Positions
 from slangnb.errors import Diagnostic
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from slangnb.compiler.declarations import Declaration, declarations
+from slangnb.compiler.reading.declarations import Declaration, declarations
 
 if TYPE_CHECKING:
     from slangnb.compiler.loading import Loaded

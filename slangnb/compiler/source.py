@@ -8,20 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from slangnb.compiler.checks import check
-from slangnb.compiler.scan import Positions, masked, scan
-
-__all__ = [
-    "Import",
-    "Source",
-    "check",
-    "content_hash",
-    "imports",
-    "module_text",
-    "normalise",
-    "rewrite_imports",
-    "scan",
-]
+from slangnb.compiler.reading.scan import Positions, masked, scan
 
 # Slang takes these for letters (no-break space), or refuses them (form feed).
 _SPACES = re.compile("[\x0b\x0c\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")

@@ -9,22 +9,15 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from slangnb.compiler.advice.lint import lint
+from slangnb.compiler.advice.mistakes import check
+from slangnb.compiler.advice.remedies import with_remedies
 from slangnb.compiler.diagnostics import parse
 from slangnb.compiler.graph import Graph, Unit
 from slangnb.compiler.includes import SELF, inline_includes
-from slangnb.compiler.lint import lint
 from slangnb.compiler.loading import Loaded, captured_log, load, slangpy_errors
 from slangnb.compiler.reflection import ModuleInfo, reflect
-from slangnb.compiler.remedies import with_remedies
-from slangnb.compiler.source import (
-    Source,
-    check,
-    content_hash,
-    imports,
-    module_text,
-    normalise,
-    rewrite_imports,
-)
+from slangnb.compiler.source import Source, content_hash, imports, module_text, normalise, rewrite_imports
 from slangnb.errors import CallError, CompileError, Diagnostic
 from slangnb.runtime.translate import compile_error
 
@@ -95,7 +88,7 @@ class Builder:
         Raises
         ------
         CompileError
-            For a cycle of imports, or for what the compiler would misreport (see `slangnb.compiler.checks`).
+            For a cycle of imports, or for what the compiler would misreport (see `slangnb.compiler.advice.mistakes`).
         """
         problems = [d for d in check(source) if d.severity == "error"]
         if problems:

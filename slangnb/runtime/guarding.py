@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from slangnb.compiler.crash import crash_hint
+from slangnb.compiler.advice.crash import crash_hint
 from slangnb.compiler.graph import Graph, Unit
 from slangnb.compiler.reflection import FunctionInfo
 from slangnb.compiler.source import Source

@@ -10,8 +10,8 @@ import re
 import warnings
 from collections.abc import Iterable
 
-from slangnb.compiler.declarations import declarations
-from slangnb.compiler.scan import masked
+from slangnb.compiler.reading.declarations import declarations
+from slangnb.compiler.reading.scan import masked
 from slangnb.devices.backend import Backend
 from slangnb.errors import GradientError, GradientWarning
 from slangnb.runtime.binding import Bound

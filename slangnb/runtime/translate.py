@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from slangnb.compiler.advice.remedies import with_remedies
 from slangnb.compiler.diagnostics import parse
 from slangnb.compiler.reflection import FunctionInfo, plain_name
-from slangnb.compiler.remedies import with_remedies
 from slangnb.compiler.source import Source
 from slangnb.errors import CallError, CompileError, Diagnostic, GradientError, SlangNbError
 from slangnb.runtime.binding import Bound

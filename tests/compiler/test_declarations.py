@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slangnb.compiler.declarations import Declaration, Parameter, declarations
+from slangnb.compiler.reading.declarations import Declaration, Parameter, declarations
 
 PIECES = [
     "float ",

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from slangnb.compiler.advice.remedies import crash_hint, lint, with_remedies
+from slangnb.compiler.advice.vocabulary import BUILTINS, CUDA, INSTEAD, SLANGPY_TYPES
 from slangnb.compiler.diagnostics import parse
-from slangnb.compiler.remedies import crash_hint, lint, with_remedies
 from slangnb.compiler.source import Source, content_hash, module_text
-from slangnb.compiler.vocabulary import BUILTINS, CUDA, INSTEAD, SLANGPY_TYPES
 from slangnb.errors import Diagnostic
 
 

@@ -6,16 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slangnb.compiler.scan import masked, scan
-from slangnb.compiler.source import (
-    Source,
-    check,
-    content_hash,
-    imports,
-    module_text,
-    normalise,
-    rewrite_imports,
-)
+from slangnb.compiler.advice.mistakes import check
+from slangnb.compiler.reading.scan import masked, scan
+from slangnb.compiler.source import Source, content_hash, imports, module_text, normalise, rewrite_imports
 
 #: Pieces that matter to the scanner, so that random texts meet its corners.
 PIECES = ["/*", "*/", "//", '"', "'", "\\", "\n", "#", "#if 0\n", "#endif\n", 'R"(', ')"', "{", "}", "(", ")"]

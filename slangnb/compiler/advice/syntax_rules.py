@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from slangnb.compiler.case import Case
-from slangnb.compiler.names import close, remedy_for_name
-from slangnb.compiler.scan import Positions
+from slangnb.compiler.advice.case import Case
+from slangnb.compiler.advice.names import close, remedy_for_name
+from slangnb.compiler.reading.scan import Positions
 from slangnb.errors import Diagnostic
 
 _DIRECTIVES = (

@@ -6,9 +6,9 @@ import difflib
 import re
 from collections.abc import Collection, Iterable
 
-from slangnb.compiler.declarations import Declaration, declarations
-from slangnb.compiler.scan import masked
-from slangnb.compiler.vocabulary import BUILTINS, CONSTANTS, CUDA, CUDA_ONLY, INSTEAD, PREFIXES, SLANGPY_TYPES
+from slangnb.compiler.advice.vocabulary import BUILTINS, CONSTANTS, CUDA, CUDA_ONLY, INSTEAD, PREFIXES, SLANGPY_TYPES
+from slangnb.compiler.reading.declarations import Declaration, declarations
+from slangnb.compiler.reading.scan import masked
 
 _GLSL_VECTOR = re.compile(r"([ iubd]?)[vV]ec([234])")
 _GLSL_MATRIX = re.compile(r"[mM]at([234])(?:x([234]))?")

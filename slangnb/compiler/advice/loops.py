@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from slangnb.compiler.declared import Declaration
-from slangnb.compiler.tokens import Tokens
+from slangnb.compiler.reading.declared import Declaration
+from slangnb.compiler.reading.tokens import Tokens
 
 _COUNT = re.compile(r"(?:\w+ )?(\w+) = (-?\d{1,9})")
 _BOUND = re.compile(r"(\w+) ?(<=?) ?(\d{1,9})[uU]?")
@@ -33,7 +33,7 @@ def functions(declared: list[Declaration]) -> Iterator[Declaration]:
 
     Examples
     --------
-    >>> from slangnb.compiler.declarations import declarations
+    >>> from slangnb.compiler.reading.declarations import declarations
     >>> [f.name for f in functions(declarations("float f() { return 1; } struct A { void g() { } }"))]
     ['f', 'g']
     """

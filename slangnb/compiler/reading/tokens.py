@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from slangnb.compiler.scan import masked, scan
+from slangnb.compiler.reading.scan import masked, scan
 
 _TOKEN = re.compile(r"[^\W\d]\w*+|\d[\w.]*+|::|->|[^\s\w]")
 _OPENING = {")": "(", "]": "[", "}": "{"}

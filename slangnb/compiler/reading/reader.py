@@ -7,9 +7,9 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from slangnb.compiler.declared import Declaration, Parameter
-from slangnb.compiler.scan import Positions, Span, scan
-from slangnb.compiler.tokens import Tokens
+from slangnb.compiler.reading.declared import Declaration, Parameter
+from slangnb.compiler.reading.scan import Positions, Span, scan
+from slangnb.compiler.reading.tokens import Tokens
 
 _DECLARATION_MODIFIERS = frozenset(
     ("public", "private", "internal", "protected", "static", "const", "inline", "extern", "export")

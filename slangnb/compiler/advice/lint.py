@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from slangnb.compiler.declarations import Declaration, declarations
+from slangnb.compiler.advice.loops import differentiable, functions, inside, loops, most_rounds, rounds
 from slangnb.compiler.finding import finding
-from slangnb.compiler.loops import differentiable, functions, inside, loops, most_rounds, rounds
-from slangnb.compiler.scan import Positions
+from slangnb.compiler.reading.declarations import Declaration, declarations
+from slangnb.compiler.reading.scan import Positions
+from slangnb.compiler.reading.tokens import Tokens
 from slangnb.compiler.source import Source
-from slangnb.compiler.tokens import Tokens
 from slangnb.errors import Diagnostic
 
 SHAPE = re.compile(r"[\w.]+\.shape ?\[[^\]]*\]")

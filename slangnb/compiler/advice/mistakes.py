@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slangnb.compiler.finding import finding
-from slangnb.compiler.scan import Positions, Span, masked, scan
+from slangnb.compiler.reading.scan import Positions, Span, masked, scan
 from slangnb.errors import Diagnostic
 
 if TYPE_CHECKING:

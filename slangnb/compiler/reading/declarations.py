@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from slangnb.compiler.declared import Declaration, Parameter
-from slangnb.compiler.reader import Reader
+from slangnb.compiler.reading.declared import Declaration, Parameter
+from slangnb.compiler.reading.reader import Reader
 
 __all__ = ["Declaration", "Parameter", "declarations"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from slangnb.compiler.case import Case
-from slangnb.compiler.declarations import Declaration
-from slangnb.compiler.names import close
+from slangnb.compiler.advice.case import Case
+from slangnb.compiler.advice.names import close
+from slangnb.compiler.reading.declarations import Declaration
 
 _VECTOR = re.compile(r"vector<(\w+),(\d)>")
 _MATRIX = re.compile(r"matrix<(\w+),(\d),(\d)>")

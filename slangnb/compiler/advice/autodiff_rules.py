@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from slangnb.compiler.case import Case
-from slangnb.compiler.declarations import declarations
+from slangnb.compiler.advice.case import Case
+from slangnb.compiler.advice.lint import SHAPE
+from slangnb.compiler.advice.loops import Loop, differentiable, functions, inside, loops, rounds
+from slangnb.compiler.advice.vocabulary import BUILTINS, CLASHING_PARAMETERS, CUDA, CUDA_ONLY
 from slangnb.compiler.finding import finding
-from slangnb.compiler.lint import SHAPE
-from slangnb.compiler.loops import Loop, differentiable, functions, inside, loops, rounds
-from slangnb.compiler.scan import Positions
+from slangnb.compiler.reading.declarations import declarations
+from slangnb.compiler.reading.scan import Positions
+from slangnb.compiler.reading.tokens import Tokens
 from slangnb.compiler.source import Source
-from slangnb.compiler.tokens import Tokens
-from slangnb.compiler.vocabulary import BUILTINS, CLASHING_PARAMETERS, CUDA, CUDA_ONLY
 from slangnb.errors import Diagnostic
 
 _SECOND = "for second derivatives use `sn.hvp` in Python, or `fwd_diff` in a [Differentiable] function"

@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 
-from slangnb.compiler import autodiff_rules as autodiff
-from slangnb.compiler import syntax_rules as syntax
-from slangnb.compiler import type_rules as types
-from slangnb.compiler.case import Case, cases
-from slangnb.compiler.crash import crash_hint
-from slangnb.compiler.lint import lint
+from slangnb.compiler.advice import autodiff_rules as autodiff
+from slangnb.compiler.advice import syntax_rules as syntax
+from slangnb.compiler.advice import type_rules as types
+from slangnb.compiler.advice.case import Case, cases
+from slangnb.compiler.advice.crash import crash_hint
+from slangnb.compiler.advice.lint import lint
 from slangnb.compiler.source import Source
 from slangnb.errors import Diagnostic
 

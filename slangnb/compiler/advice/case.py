@@ -6,9 +6,9 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from slangnb.compiler.declarations import Declaration, declarations
-from slangnb.compiler.loops import functions
-from slangnb.compiler.scan import masked
+from slangnb.compiler.advice.loops import functions
+from slangnb.compiler.reading.declarations import Declaration, declarations
+from slangnb.compiler.reading.scan import masked
 from slangnb.compiler.source import Source
 from slangnb.errors import Diagnostic
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from slangnb.compiler.declarations import Declaration, declarations
-from slangnb.compiler.lint import SHAPE, logical
-from slangnb.compiler.loops import functions, inside, loops, rounds
-from slangnb.compiler.scan import Positions
+from slangnb.compiler.advice.lint import SHAPE, logical
+from slangnb.compiler.advice.loops import functions, inside, loops, rounds
+from slangnb.compiler.reading.declarations import Declaration, declarations
+from slangnb.compiler.reading.scan import Positions
+from slangnb.compiler.reading.tokens import Tokens
 from slangnb.compiler.source import Source
-from slangnb.compiler.tokens import Tokens
 
 _MANY_ROUNDS = 500
 _LARGE_ARRAY = 1024

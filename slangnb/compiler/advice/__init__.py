@@ -1,0 +1,1 @@
+"""Says what to write instead: remedies for errors, warnings of silent faults, hints at crashes."""

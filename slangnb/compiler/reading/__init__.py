@@ -1,0 +1,1 @@
+"""Reads Slang text without compiling it: spans, tokens, declarations."""
