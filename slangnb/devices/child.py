@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from slangnb.devices.backend import Backend
+from slangnb.devices.backend import Backend, import_slangpy
 
 if TYPE_CHECKING:
     import slangpy
@@ -116,6 +116,7 @@ def serve(backend: Backend, requests: BinaryIO, answers: BinaryIO) -> None:
 
 def main(arguments: list[str]) -> int:
     """Run one of the two jobs."""
+    import_slangpy()  # brings the driver into place; a plain import must not come before it
     mode, text = arguments
     options = json.loads(text)
     backend = Backend(**{**options, "luid": tuple(options["luid"])})

@@ -145,11 +145,11 @@ def tensor(data: Any, *, grad: bool = False, dtype: Any = None, session: Session
     >>> x.to_numpy(), x.grad.to_numpy()
     (array([1., 2., 3., 4.], dtype=float32), array([0., 0., 0., 0.], dtype=float32))
     """
-    import slangpy as spy
-
     from slangnb.runtime.session import session as current
 
-    device = (session or current()).device
+    device = (session or current()).device  # first, since it brings the driver that `import slangpy` needs
+    import slangpy as spy
+
     if isinstance(data, spy.Tensor):
         check_extent(data, "the tensor")
         if dtype is None and data.dtype.full_name not in SCALARS:
