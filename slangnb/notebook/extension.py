@@ -6,6 +6,7 @@ from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
+from slangnb.devices import driver
 from slangnb.notebook import display, inspection
 from slangnb.notebook.magics import SlangMagics
 from slangnb.runtime.session import has_session, session
@@ -15,6 +16,7 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
     """Register magics, formatters and events; loading twice is harmless. Called by ``%load_ext slangnb``."""
     if _registered(shell) is not None:
         return
+    driver.activate()  # so that `import slangpy` works in the next cell on a machine without a system driver
     magics = SlangMagics(shell, parent=shell)
     shell.register_magics(magics)
     shell.events.register("post_run_cell", _after_cell)
