@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from slangnb.compiler.reading import declared
 from slangnb.compiler.reading.declarations import Declaration, declarations
 
 if TYPE_CHECKING:
@@ -48,13 +49,19 @@ class TypeInfo:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a function; `io` is ``"in"``, ``"out"`` or ``"inout"``."""
+    """A parameter of a function.
+
+    `io` is ``"in"``, ``"out"`` or ``"inout"``; `default` and `attributes`, such as ``"Range(0.0, 5.0)"``, are as
+    written in the source.
+    """
 
     name: str
     type: TypeInfo
     io: str = "in"
     no_diff: bool = False
     optional: bool = False
+    default: str = ""
+    attributes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         words = ["no_diff"] * self.no_diff + [self.io] * (self.io != "in") + [plain_name(self.type.name), self.name]
@@ -147,69 +154,68 @@ def reflect(loaded: Loaded, text: str, first_line: int) -> ModuleInfo:
     """
     import slangpy as spy
 
-    written: dict[str, Declaration] = {}
+    written: dict[str, list[Declaration]] = {}
     for d in declarations(text):
-        written.setdefault(d.name, d)
+        written.setdefault(d.name, []).append(d)
     kinds = spy.DeclReflection.Kind
     own: dict[str, list[Any]] = {}
-    for declared in loaded.raw.module_decl.children_of_kind(kinds.func):
-        own.setdefault(declared.name, []).append(declared.as_function())
+    for d in loaded.raw.module_decl.children_of_kind(kinds.func):
+        own.setdefault(d.name, []).append(d.as_function())
     functions = {}
     layout = loaded.module.layout
     for name, found in own.items():
-        if name.startswith("$") or _is_entry_point(written.get(name)):
+        said = written.get(name, [])
+        if name.startswith("$") or _is_entry_point(said):
             continue
-        said = _written_no_diff(written.get(name))
-        overloads = tuple(signature(layout.find_function(f), said) for f in found)
-        functions[name] = _info(name, overloads, len(found), written.get(name), text, first_line)
-    for name, d in written.items():  # generic functions have no name in Slang's reflection
-        unknown = d.kind == "function" and name not in functions and not _is_entry_point(d)
+        # Overloads stand in the same order in the source; where one is a macro's, none can be told apart.
+        texts = said if len(said) == len(found) else [None] * len(found)
+        overloads = tuple(signature(layout.find_function(f), d) for f, d in zip(found, texts, strict=True))
+        functions[name] = _info(name, overloads, len(found), said, text, first_line)
+    for name, said in written.items():  # generic functions have no name in Slang's reflection
+        unknown = said[0].kind == "function" and name not in functions and not _is_entry_point(said)
         if unknown and layout.find_function_by_name(name) is not None:
-            functions[name] = _info(name, (), 0, d, text, first_line)
+            functions[name] = _info(name, (), 0, said, text, first_line)
     structs = [d.name for d in loaded.raw.module_decl.children_of_kind(kinds.struct)]
     order = list(written)
     ranked = sorted(functions, key=lambda n: order.index(n) if n in written else len(order))
     return ModuleInfo({n: functions[n] for n in ranked}, tuple(structs))
 
 
-def _is_entry_point(d: Declaration | None) -> bool:
-    return d is not None and any(a.startswith("shader(") for a in d.attributes)
+def _is_entry_point(said: list[Declaration]) -> bool:
+    return any(a.startswith("shader(") for d in said for a in d.attributes)
 
 
 def _info(
-    name: str, overloads: tuple[Signature, ...], own: int, d: Declaration | None, text: str, first_line: int
+    name: str, overloads: tuple[Signature, ...], own: int, said: list[Declaration], text: str, first_line: int
 ) -> FunctionInfo:
-    if d is None:
+    if not said:
         return FunctionInfo(name, overloads, own)
-    start, end = d.body
-    lines = text.splitlines()
-    last = text.count("\n", 0, end)
-    source = "\n".join(lines[d.line - 1 : last + 1]) if end > start else d.signature
+    d = said[0]
+    source = "\n\n".join(text[slice(*one.span)] for one in said)
     return FunctionInfo(name, overloads, own, d.doc, source, d.line + first_line - 1, d.attributes)
 
 
-def _written_no_diff(d: Declaration | None) -> frozenset[str]:
-    return frozenset(p.name for p in d.parameters if "no_diff" in p.modifiers) if d is not None else frozenset()
-
-
-def signature(function: Any, no_diff: frozenset[str] = frozenset()) -> Signature:
+def signature(function: Any, written: Declaration | None = None) -> Signature:
     """Turn SlangPy's reflection of one function into a `Signature`.
 
     Slang marks a parameter whose type has no derivative (a tensor, a plain struct) ``no_diff`` by itself; for these
-    only what the person wrote counts, given as `no_diff`.
+    only what the person wrote counts, as do defaults and attributes.
     """
+    said = {p.name: p for p in written.parameters} if written is not None else {}
     return Signature(
         function.name,
-        tuple(_parameter(p, no_diff) for p in function.parameters),
+        tuple(_parameter(p, said.get(p.name)) for p in function.parameters),
         type_info(function.return_type),
         function.differentiable,
     )
 
 
-def _parameter(p: Any, no_diff: frozenset[str]) -> Parameter:
+def _parameter(p: Any, said: declared.Parameter | None) -> Parameter:
     t = type_info(p.type)
     io = {"IOType.out": "out", "IOType.inout": "inout"}.get(str(p.io_type), "in")
-    return Parameter(p.name, t, io, p.name in no_diff or (p.no_diff and t.differentiable), p.has_default)
+    no_diff = p.no_diff and (t.differentiable or (said is not None and "no_diff" in said.modifiers))
+    default, attributes = (said.default, said.attributes) if said is not None else ("", ())
+    return Parameter(p.name, t, io, no_diff, p.has_default, default, attributes)
 
 
 def type_info(t: Any) -> TypeInfo:

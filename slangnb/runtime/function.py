@@ -15,7 +15,7 @@ from slangnb.errors import CallError, GradientError, SlangNbError
 from slangnb.runtime.arguments import key_functions, key_of
 from slangnb.runtime.binding import Bound, bind
 from slangnb.runtime.checks import check_backward, check_call, check_extents, has_gradient, leaves
-from slangnb.runtime.known_faults import check_branch_reads
+from slangnb.runtime.known_faults import check_branch_reads, warn_of_overwritten_inputs
 from slangnb.runtime.plan import make_plan
 from slangnb.runtime.translate import call_error
 
@@ -143,6 +143,7 @@ class Function:
             check_call(bound, target.session.device, mapped)
             if self._backward:
                 check_backward(bound)
+                warn_of_overwritten_inputs(bound)
                 check_branch_reads(target.session.backend, bound, target.session.texts_of(target.owner))
         else:
             check_extents((*args, *kwargs.values()))

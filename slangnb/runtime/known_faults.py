@@ -61,6 +61,22 @@ def check_branch_reads(backend: Backend, bound: Bound, texts: Iterable[str]) -> 
     warnings.warn(f"{message} (measured on NVIDIA); {remedy}", GradientWarning, stacklevel=5)
 
 
+def warn_of_overwritten_inputs(bound: Bound) -> None:
+    """Warn of a backward pass through a tensor that was updated in place: it reads the values after the update.
+
+    The gradient is right only where the derivative does not depend on them, as in ``data[i] = 2 * data[i]``.
+    """
+    for slot in bound.slots:
+        if slot.parameter.type.carries_gradient and slot.parameter.type.access == "read_write":
+            warnings.warn(
+                f"{bound.signature.name}.bwds: {slot.parameter.name!r} is updated in place, so that the backward pass "
+                "reads the overwritten values; restore the tensor's values from before the forward call first, or read "
+                "one tensor and write another",
+                GradientWarning,
+                stacklevel=5,
+            )
+
+
 def has_control_flow(name: str, texts: Iterable[str]) -> bool:
     """Tell whether a function, or one that it calls, has a branch or a loop.
 

@@ -187,7 +187,25 @@ void blend(float3 a, inout float3 b, out float weight, no_diff float t)
     ]
     assert f.info.differentiable and f.info.line == 6
     assert f.__doc__.startswith("void blend(float3 a, inout float3 b, out float weight, no_diff float t)\n\nBlends two")
-    assert f.source.splitlines()[0].startswith("void blend(")
+    assert f.source.splitlines()[:2] == [
+        "[Differentiable]",
+        "void blend(float3 a, inout float3 b, out float weight, no_diff float t)",
+    ]
+
+
+def test_reflection_of_attributes_defaults_and_overloads(session: Any) -> None:
+    m = session.compile("""
+[__AttributeUsage(_AttributeTargets.Param)] struct RangeAttribute { float lo; float hi; };
+[__AttributeUsage(_AttributeTargets.Function)] struct PlotAttribute { int points; };
+[Plot(64)] float wave([Range(0.0, 5.0)] float a, float b = 2.0) { return a * b; }
+[Differentiable] float pick(float x, no_diff float y) { return x; }
+[Differentiable] float pick(no_diff float2 x, float y) { return y; }
+""")
+    a, b = m.wave.info.signature.parameters
+    assert m.wave.info.attributes == ("Plot(64)",)
+    assert (a.attributes, a.default, b.attributes, b.default) == (("Range(0.0, 5.0)",), "", (), "2.0")
+    assert [[p.no_diff for p in s.parameters] for s in m.pick.info.overloads] == [[False, True], [True, False]]
+    assert m.wave(3.0, 4.0) == 12.0
 
 
 def test_waiting_can_be_interrupted(session: Any) -> None:

@@ -13,6 +13,7 @@ class Parameter:
     type: str
     default: str = ""
     modifiers: tuple[str, ...] = ()
+    attributes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

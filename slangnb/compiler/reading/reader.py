@@ -209,21 +209,26 @@ class Reader:
             default = " ".join(tokens.plain[tokens.items[equals].end : until].split())
             stop = equals
         modifiers: list[str] = []
+        found: list[str] = []
         while start < stop and (tokens.text(start) == "[" or tokens.text(start) in _PARAMETER_MODIFIERS):
-            if tokens.text(start) != "[":
+            after = tokens.skip(start, stop)
+            if tokens.text(start) == "[":
+                found += (tokens.words(a, b) for a, b in tokens.split(start + 1, after - 1))
+            else:
                 modifiers.append(tokens.text(start))
-            start = tokens.skip(start, stop)
+            start = after
+        attributes = tuple(a for a in found if a)
         colon = tokens.find(":", start, stop)
         if colon == start + 1:  # `x : float`, the form that `func` takes
-            return Parameter(tokens.text(start), tokens.words(colon + 1, stop), default, tuple(modifiers))
+            return Parameter(tokens.text(start), tokens.words(colon + 1, stop), default, tuple(modifiers), attributes)
         if colon >= 0:  # a semantic, such as `: SV_DispatchThreadID`
             stop = colon
         name_at = self._name_at(start, stop)
         if name_at < 0:
             kind = tokens.words(start, stop)
-            return Parameter("", kind, default, tuple(modifiers)) if kind not in ("", "void") else None
+            return Parameter("", kind, default, tuple(modifiers), attributes) if kind not in ("", "void") else None
         kind = tokens.words(start, name_at) + tokens.words(name_at + 1, stop)
-        return Parameter(tokens.text(name_at), kind, default, tuple(modifiers))
+        return Parameter(tokens.text(name_at), kind, default, tuple(modifiers), attributes)
 
     def _name_at(self, start: int, stop: int) -> int:
         """Give the index of the name in ``type name`` or ``type name[4]``; -1 when there is only a type."""
