@@ -15,7 +15,7 @@ _SPACES = re.compile("[\x0b\x0c\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\
 _INVISIBLE = re.compile("[\u200b-\u200d\u2060\ufeff]")
 _ODD = re.compile(_SPACES.pattern + "|" + _INVISIBLE.pattern)
 _IMPORT = re.compile(r"(?<![\w.])import(?!\w)\s*+")
-_DOTTED = re.compile(r"[^\W\d]\w*+(?:\s*+\.\s*+[^\W\d]\w*+)*+(?=\s*+;|[ \t]*+(?:\n|\Z))")
+_DOTTED = re.compile(r"[^\W\d]\w*+(?:\s*+\.\s*+[^\W\d]\w*+)*(?=\s*+;|[ \t]*+(?:\n|\Z))")
 _AFTER_NAME = re.compile(r"\s*+;|[ \t]*+(?:\n|\Z)")
 _INCLUDE = re.compile(r"#[ \t]*+include[ \t]*+\Z")
 

@@ -7,22 +7,23 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-# Possessive quantifiers (`*+`) keep every alternative linear: none can backtrack into what it has eaten.
+# Nothing that must match follows a repeated group, so that no alternative ever backtracks. (Possessive groups would
+# say so, but Python 3.11.2, which Debian 12 has, matches them wrongly.)
 # As in the compiler, a backslash at a line's end continues a `//` comment.
 _PIECE = re.compile(
     r"""
-      (?P<line>//(?:[^\\\n]|\\(?:\n|.)?)*+)
+      (?P<line>//(?:[^\\\n]|\\(?:\n|.)?)*)
     | (?P<block>/\*(?s:.*?)(?:\*/|\Z))
     | (?P<raw>\bR"(?P<fence>[^\s()\\"]{0,16})\((?s:.*?)(?:\)(?P=fence)"|\Z))
-    | (?P<text>"(?:[^"\\\n]|\\(?:\n|.)?)*+"?)
-    | (?P<char>'(?:[^'\\\n]|\\(?:\n|.)?)*+'?)
-    | (?P<directive>^[ \t]*+\#(?:[^\n"/\\]|/(?![/*])|\\(?:\n|.)?)*+)
+    | (?P<text>"(?:[^"\\\n]|\\(?:\n|.)?)*"?)
+    | (?P<char>'(?:[^'\\\n]|\\(?:\n|.)?)*'?)
+    | (?P<directive>^[ \t]*\#(?:[^\n"/\\]|/(?![/*])|\\(?:\n|.)?)*)
     """,
     re.VERBOSE | re.MULTILINE,
 )
 # What may follow the first piece of a directive on its line: a string, and then more of the directive.
-_DIRECTIVE_STRING = re.compile(r'"(?:[^"\\\n]|\\(?:\n|.)?)*+"?')
-_DIRECTIVE_REST = re.compile(r'(?:[^\n"/\\]|/(?![/*])|\\(?:\n|.)?)++')
+_DIRECTIVE_STRING = re.compile(r'"(?:[^"\\\n]|\\(?:\n|.)?)*"?')
+_DIRECTIVE_REST = re.compile(r'(?:[^\n"/\\]|/(?![/*])|\\(?:\n|.)?)+')
 _NOT_NEWLINE = re.compile(r"[^\n]")
 
 
