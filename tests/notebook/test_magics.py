@@ -142,7 +142,7 @@ def test_line_commands(shell: Any, capsys: pytest.CaptureFixture[str], tmp_path:
     run(shell, POLYNOMIAL)
     capsys.readouterr()
     run(shell, "%slang source polynomial")
-    assert capsys.readouterr().out.startswith("float polynomial(float a, float b, float c, float x)\n{")
+    assert capsys.readouterr().out.startswith("[Differentiable]\nfloat polynomial(float a, float b,")
     run(shell, "%slang code polynomial --bwd  # the backward kernel")
     assert "bwd_diff(" in capsys.readouterr().out
     run(shell, "%slang devices")
