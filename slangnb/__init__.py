@@ -12,6 +12,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from slangnb.autodiff.gradcheck import gradcheck
+    from slangnb.autodiff.transforms import grad, value_and_grad
     from slangnb.errors import (
         BackendError,
         CallError,
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
 
 # Imported on first use: `import slangnb` must not load SlangPy before a driver is in place.
 _HOMES = {
+    "gradcheck": "slangnb.autodiff.gradcheck",
+    "grad": "slangnb.autodiff.transforms",
+    "value_and_grad": "slangnb.autodiff.transforms",
     "BackendError": "slangnb.errors",
     "CallError": "slangnb.errors",
     "CompileError": "slangnb.errors",
@@ -49,11 +54,14 @@ __all__ = [
     "GradientWarning",
     "Session",
     "SlangNbError",
+    "grad",
+    "gradcheck",
     "load_ipython_extension",
     "session",
     "show",
     "tensor",
     "unload_ipython_extension",
+    "value_and_grad",
 ]
 
 

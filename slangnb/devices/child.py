@@ -64,7 +64,9 @@ class Compiler:
             try:
                 for name, text, link in request["modules"]:
                     self._load(name, text, link)
-                if "function" in request:
+                if "entry" in request:
+                    self._link(request["modules"], request["entry"])
+                elif "function" in request:
                     self._build(request)
             except slangpy_errors() as error:
                 return "error", "\n".join([*log, str(error)])
@@ -77,6 +79,11 @@ class Compiler:
 
         if name not in self.loaded:
             self.loaded[name] = load(self.device, name, text, [self.loaded[n] for n in link], eager=True)
+
+    def _link(self, modules: list[tuple[str, str, list[str]]], entry: str) -> None:
+        raws = [self.loaded[name].raw for name, _, _ in modules]
+        program = self.device.link_program(raws, [raws[-1].entry_point(entry)])
+        self.device.create_compute_pipeline(program, defer_target_compilation=False)
 
     def _build(self, request: dict[str, Any]) -> None:
         from slangnb.compiler.loading import function_node

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -81,6 +82,7 @@ class Builder:
     _failed: dict[str, CompileError] = field(default_factory=dict)
     _warnings: list[Diagnostic] = field(default_factory=list)
     _renamed: int = 0
+    _kernels: dict[str, slangpy.ComputeKernel] = field(default_factory=dict)
 
     def unit(self, source: Source, key: str | None, include: tuple[Path, ...], folder: Path | None = None) -> Unit:
         """Describe a source: its imports, its text for Slang, and its name by content. Nothing is compiled.
@@ -177,6 +179,23 @@ class Builder:
     def _explain(self, diagnostics: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
         known = [u.key for u in self.graph if u.key.isidentifier()]
         return with_remedies(diagnostics, self.sources, known)
+
+    def kernel(
+        self, text: str, entry: str, units: list[Unit], check: Callable[[str, str, str, list[Unit]], None]
+    ) -> slangpy.ComputeKernel:
+        """Compile a compute kernel that imports the last of `units`; the same text gives the same kernel."""
+        name = hashlib.sha256(text.encode()).hexdigest()[:40]
+        if name not in self._kernels:
+            check(name, text, entry, units)
+            with captured_log() as log:
+                try:
+                    made = self.device.load_module_from_source(name, text)
+                    needed = [self._built[u.module][0].raw for u in units]
+                    program = self.device.link_program([made, *needed], [made.entry_point(entry)])
+                    self._kernels[name] = self.device.create_compute_kernel(program)
+                except slangpy_errors() as error:
+                    raise compile_error("\n".join([*log, str(error)]), self.sources) from error
+        return self._kernels[name]
 
     def result(self, unit: Unit) -> tuple[Loaded, ModuleInfo]:
         """Give the loaded module of a built unit."""

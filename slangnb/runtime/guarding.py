@@ -101,6 +101,36 @@ def check_kernel(
         raise _stopped(verdict, guard, what, units[-1].source, info)
 
 
+def check_text(
+    guard: Guard,
+    known: KnownGood,
+    name: str,
+    text: str,
+    entry: str,
+    units: Sequence[Unit],
+    sources: Mapping[str, Source],
+) -> None:
+    """Compile a kernel that slangnb wrote itself in the child.
+
+    Raises
+    ------
+    CompileError
+        As `check_kernel`.
+    """
+    key = kernel_key("text", name, entry)
+    if key in known:
+        return
+    modules = [*request_modules(units), (name, text, [u.module for u in units[-1:]])]
+    verdict = guard.check({"modules": modules, "entry": entry})
+    if verdict.outcome == "ok":
+        known.add(key)
+    elif verdict.outcome == "error":
+        raise compile_error(verdict.text, sources)
+    else:
+        source = units[-1].source if units else Source("", "slangnb")
+        raise _stopped(verdict, guard, "while it built the gradient kernel", source, None)
+
+
 def _stopped(verdict: Verdict, guard: Guard, what: str, source: Source, info: FunctionInfo | None) -> CompileError:
     message = f"{_ENDS[verdict.outcome].format(seconds=guard.seconds)} {what}; the notebook's kernel is unharmed"
     hint = crash_hint(source, info.name) if info is not None else ""

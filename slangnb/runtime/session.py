@@ -265,6 +265,30 @@ class Session:
                 self._guard, self._known, units, target.info, chain, backward, args, kwargs, self._builder.sources
             )
 
+    def kernel(self, text: str, entry: str, owner: Module | None) -> slangpy.ComputeKernel:
+        """Compile a kernel that slangnb wrote itself, through the guard; each text once.
+
+        Parameters
+        ----------
+        text : str
+            Slang source with one compute entry point.
+        entry : str
+            Name of the entry point.
+        owner : Module or None
+            The module whose functions it calls.
+
+        Raises
+        ------
+        CompileError
+            If the compiler reports an error, crashes, or gives no answer.
+        """
+        units = self._graph.chain(owner._key) if owner is not None else []
+        return self._builder.kernel(text, entry, units, self._check_text)
+
+    def _check_text(self, name: str, text: str, entry: str, units: list[Unit]) -> None:
+        if self.guard_enabled:
+            guarding.check_text(self._guard, self._known, name, text, entry, units, self._builder.sources)
+
     def wait(self) -> None:
         """Wait for the device; the stop button interrupts this, though not the kernel that runs there."""
         device = self.device
