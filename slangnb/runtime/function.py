@@ -16,7 +16,7 @@ from slangnb.runtime.arguments import key_functions, key_of
 from slangnb.runtime.binding import Bound, bind
 from slangnb.runtime.checks import check_backward, check_call, check_extents, has_gradient, leaves
 from slangnb.runtime.known_faults import check_branch_reads, warn_of_overwritten_inputs
-from slangnb.runtime.plan import make_plan
+from slangnb.runtime.plan import Recent, make_plan, remember
 from slangnb.runtime.translate import call_error
 
 if TYPE_CHECKING:
@@ -110,8 +110,15 @@ class Function:
         if target.session.stopped is not None:
             target.session.refuse_while_stopped()
         accumulate = self._backward and self._pop_accumulate(kwargs)
+        values = (*args, *kwargs.values())
+        recent = self._recent
+        if recent is not None and recent.fits(kwargs, values):
+            try:
+                return recent.node(*args, **kwargs)
+            except slangpy_errors() as error:
+                raise self._translated(error, args, kwargs) from None
         parts: list[Hashable] = [len(args), *kwargs]
-        for value in (*args, *kwargs.values()):
+        for value in values:
             kind = type(value)
             of = self._key_function(kind, key_of)
             parts.append(kind if of is None else of(value))
@@ -121,6 +128,7 @@ class Function:
             return self._first(key, args, kwargs, accumulate)
         try:
             if plan.plain:
+                self._recent = remember(plan, kwargs, values)
                 return plan.node(*args, **kwargs)
             return plan.run(args, kwargs, accumulate, target.session.wait)
         except slangpy_errors() as error:
@@ -238,6 +246,7 @@ class Function:
         """Say what the function is now, for ``help``, ``f?`` and tab completion; forget the plans of the old one."""
         info = self._target.info
         self._plans, self._version = {}, self._target.version
+        self._recent: Recent | None = None
         self.__name__ = self.__qualname__ = info.name
         self.__doc__ = describe(info, self._target.module)
         self.__signature__ = python_signature(info)

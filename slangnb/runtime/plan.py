@@ -105,6 +105,57 @@ class Plan:
         return self.node(*args, **{**kwargs, "_result": "numpy"})
 
 
+#: Larger tensors are not kept alive by a function that was called with them; their kernels take long anyway.
+LARGEST_KEPT_BYTES = 1 << 20
+
+
+@dataclass(slots=True)
+class Recent:
+    """The last call of a function: the same tensors again, with any numbers, need no second look.
+
+    Attributes
+    ----------
+    node : FunctionNode
+        What to call.
+    names : tuple of str
+        Of the named arguments.
+    values : tuple
+        All arguments.
+    gradients : tuple of (Tensor, bool, bool)
+        Its tensors, and whether they had gradients: these may be attached later.
+    """
+
+    node: FunctionNode
+    names: tuple[str, ...]
+    values: tuple[Any, ...]
+    gradients: tuple[tuple[slangpy.Tensor, bool, bool], ...]
+
+    def fits(self, kwargs: dict[str, Any], values: tuple[Any, ...]) -> bool:
+        """Tell whether a call is like the last one."""
+        if len(values) != len(self.values) or tuple(kwargs) != self.names:
+            return False
+        for new, old in zip(values, self.values, strict=True):
+            if new is not old and not (type(new) is type(old) is float):
+                return False
+        for tensor, has_in, has_out in self.gradients:
+            if (tensor.grad_in is not None) is not has_in or (tensor.grad_out is not None) is not has_out:
+                return False
+        return True
+
+
+def remember(plan: Plan, kwargs: dict[str, Any], values: tuple[Any, ...]) -> Recent | None:
+    """Remember a call, if nothing about its arguments can change but what `Recent.fits` looks at."""
+    import slangpy as spy
+
+    gradients = []
+    for value in values:
+        if type(value) is spy.Tensor and value.storage.size <= LARGEST_KEPT_BYTES:
+            gradients.append((value, value.grad_in is not None, value.grad_out is not None))
+        elif type(value) not in PLAIN and type(value) is not str:
+            return None
+    return Recent(plan.node, tuple(kwargs), values, tuple(gradients))
+
+
 def by_position(
     args: tuple[Any, ...], kwargs: dict[str, Any], order: tuple[str, ...]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:

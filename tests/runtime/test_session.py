@@ -261,3 +261,26 @@ def test_guard_off(session: Any) -> None:
         assert sn.tensor(mine).to_numpy().tolist() == [1.0]
     finally:
         other.close()
+
+
+def test_the_same_arguments_again_are_looked_at_as_far_as_they_can_change(session: Any) -> None:
+    f = session.compile("[Differentiable] float again(float a, float x) { return a * x; }").again
+    x, y = sn.tensor([1.0, 2.0]), sn.tensor([0.0, 0.0])
+    for a in (2.0, 3.0, 4.0):
+        f(a, x, _result=y)
+        assert y.to_numpy().tolist() == [a, 2 * a]
+    f(5, x, _result=y)
+    assert y.to_numpy().tolist() == [5, 10]
+    x.copy_from_numpy(np.array([3.0, 4.0], np.float32))
+    for _ in range(2):
+        f(2.0, x, _result=y)
+    assert y.to_numpy().tolist() == [6, 8]
+    f(2.0, y, _result=y)
+    assert y.to_numpy().tolist() == [12, 16]
+    with pytest.raises(sn.CallError, match="no parameter 'z'"):
+        f(2.0, z=x, _result=y)
+    with pytest.raises(sn.CallError, match="shape"):
+        f(2.0, sn.tensor([1.0, 2.0, 3.0]), _result=y)
+    x.grad_out = sn.tensor([0.0, 0.0])
+    f(2.0, x, _result=y)
+    assert y.to_numpy().tolist() == [6, 8]
