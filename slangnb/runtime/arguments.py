@@ -71,7 +71,7 @@ def adapter_of(value: Any) -> Adapter | None:
     known = adapters()
     found = known.get(type(value))
     if found is None and isinstance(value, np.generic):
-        return Adapter(lambda v: type(v.item()), lambda v, p: v.item())
+        return Adapter(lambda v: (np.generic, type(v.item())), lambda v, p: v.item())
     if found is None and isinstance(value, np.ndarray):
         return known[np.ndarray]
     return found

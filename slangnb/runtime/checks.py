@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slangnb.compiler.reflection import Parameter, TypeInfo, plain_name
-from slangnb.errors import CallError, GradientError
+from slangnb.compiler.reflection import TypeInfo, plain_name
+from slangnb.errors import CallError
 from slangnb.runtime.binding import Bound, Slot
 from slangnb.runtime.tensors import SCALARS, SLANG_NAMES, check_extent
 
@@ -37,8 +37,31 @@ def check_call(bound: Bound, device: slangpy.Device, mapped: bool) -> None:
     name = bound.signature.name
     for slot in bound.slots:
         check_value(name, slot.parameter.name, slot.parameter.type, slot.value, device, mapped, slot.parameter.io)
+    _check_bool(bound)
     if bound.result is not None and not isinstance(bound.result, str | type):
         _check_result(name, bound.signature.returns, bound.result, device, mapped)
+
+
+def _check_bool(bound: Bound) -> None:
+    """SlangPy 0.43 reads bool results back as False; on the device they are right."""
+    name = bound.signature.name
+    many = any(batched(s) for s in bound.slots)
+    numpy_result = isinstance(bound.result, str) and bound.result == "numpy"
+    if bound.signature.returns.scalar == "bool" and (numpy_result or (bound.result is None and not many)):
+        raise CallError(
+            f"{name} returns bool, which SlangPy 0.43 cannot read back",
+            function=name,
+            remedy="return int, as in `return x > 1.0 ? 1 : 0;`",
+        )
+    for slot in bound.slots:
+        if slot.parameter.io != "in" and slot.parameter.type.scalar == "bool":
+            p = slot.parameter.name
+            raise CallError(
+                f"{name}: {p!r} is a bool output, which SlangPy 0.43 cannot read back",
+                function=name,
+                argument=p,
+                remedy="make it int",
+            )
 
 
 def check_extents(values: Iterable[Any]) -> None:
@@ -59,6 +82,12 @@ def check_value(
     def refuse(message: str, remedy: str = "") -> CallError:
         return CallError(f"{function}: {message}", function=function, argument=argument, remedy=remedy)
 
+    plain = t.kind in ("scalar", "vector", "matrix", "array")
+    if io != "in" and isinstance(value, bool | int | float | list | tuple):
+        raise refuse(
+            f"{argument!r} is written to, but {value!r} cannot hold a result",
+            "pass slangpy.ValueRef(value), an array, or a tensor",
+        )
     if isinstance(value, spy.Tensor):
         if value.device is not device:
             raise refuse(
@@ -76,6 +105,12 @@ def check_value(
             check_inner(function, argument, t, value)
     elif isinstance(value, np.ndarray):
         _check_numpy(refuse, argument, t, value, io)
+    elif isinstance(value, bool | int | float) and t.kind == "scalar":
+        _check_number(refuse, argument, t, value)
+    elif value is None and io == "in":
+        raise refuse(f"{argument!r} is None, but the parameter is {plain_name(t.name)}")
+    elif isinstance(value, dict) and plain:
+        raise refuse(f"{argument!r} is a dict, but the parameter is {plain_name(t.name)}")
     elif isinstance(value, dict) and t.kind == "struct" and "_type" not in value:
         _check_struct(refuse, argument, t, value)
         for key, field in t.fields.items():
@@ -129,8 +164,23 @@ def check_inner(function: str, argument: str, t: TypeInfo, value: slangpy.Tensor
         )
 
 
+def _check_number(refuse: Any, argument: str, t: TypeInfo, value: float) -> None:
+    dtype = SCALARS.get(t.scalar, "")
+    if t.scalar != "bool" and np.dtype(dtype or "float32").kind not in "iu":
+        return
+    if isinstance(value, float):
+        raise refuse(f"{argument!r} is a float ({value!r}), but the parameter is {t.name}", f"pass {round(value)}")
+    low, high = (0, 1) if t.scalar == "bool" else (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
+    if not low <= value <= high:
+        raise refuse(f"{argument!r} is {value}, but {t.name} holds {low} to {high}")
+
+
 def _check_numpy(refuse: Any, argument: str, t: TypeInfo, value: np.ndarray, io: str) -> None:
     given = value.dtype.newbyteorder("=").name
+    if isinstance(value, np.ma.MaskedArray):
+        raise refuse(f"{argument!r} is a masked array, whose mask would be lost", f"pass {argument}.filled(0)")
+    if io != "in" and value.ndim == 0:
+        raise refuse(f"{argument!r} is a 0-dimensional array, which cannot be written to", "give it the shape (1,)")
     if given not in SLANG_NAMES:
         raise refuse(
             f"{argument!r} is an array of {value.dtype}, which Slang does not have",
@@ -191,34 +241,8 @@ def _scalar_of(t: slangpy.Tensor) -> str:
     return element.full_name
 
 
-def check_backward(bound: Bound) -> None:
-    """Refuse a backward call that could only give a wrong or a silently zero gradient.
-
-    Raises
-    ------
-    GradientError
-        Naming the argument at fault and the remedy.
-    """
-    name = bound.signature.name
-    if not bound.signature.differentiable:
-        raise GradientError(
-            f"{name} is not differentiable",
-            function=name,
-            remedy=f"write [Differentiable] above {name} and run its cell",
-        )
-    for slot in bound.slots:
-        _check_slot_backward(name, slot, any(_batched(s) for s in bound.slots if s is not slot))
-    _check_seed(bound)
-    takers = [s.parameter.name for s in bound.slots if _takes_gradient(s.parameter, s.value)]
-    if not takers:
-        raise GradientError(
-            f"{name}.bwds: no argument can receive a gradient",
-            function=name,
-            remedy="make the tensor with one: x = sn.tensor(data, grad=True), or x = x.with_grads()",
-        )
-
-
-def _batched(slot: Slot) -> bool:
+def batched(slot: Slot) -> bool:
+    """Tell whether an argument makes a call run once per element."""
     import slangpy as spy
 
     value = slot.value
@@ -239,111 +263,3 @@ def leaves(argument: str, t: TypeInfo, value: Any) -> list[tuple[str, TypeInfo, 
 def has_gradient(t: slangpy.Tensor) -> bool:
     """Tell whether a tensor carries a gradient of either direction; its ``.grad`` raises where there is none."""
     return t.grad_in is not None or t.grad_out is not None
-
-
-def _check_slot_backward(name: str, slot: Slot, batched: bool) -> None:
-    import slangpy as spy
-
-    p = slot.parameter
-
-    def refuse(message: str, remedy: str) -> GradientError:
-        return GradientError(f"{name}.bwds: {message}", function=name, argument=p.name, remedy=remedy)
-
-    if p.io == "inout" and p.type.differentiable and not p.no_diff:
-        raise refuse(
-            f"{p.name!r} is inout; SlangPy gives gradient 0 for every argument then",
-            f"return the new value, or write it to an out parameter: `out {plain_name(p.type.name)} result`",
-        )
-    for argument, t, value in leaves(p.name, p.type, slot.value):
-        if isinstance(value, np.ndarray) and p.io == "out":
-            raise refuse(
-                f"{argument!r} is a numpy array, which carries no upstream gradient",
-                f"pass a tensor with gradients: {argument} = sn.tensor({argument}, grad=True)",
-            )
-        if type(value).__name__ == "DiffPair" and batched:
-            raise refuse(
-                f"{argument!r} is a diffPair shared by many threads: each would overwrite its gradient",
-                f"pass a tensor of one element: {argument} = sn.tensor([value], grad=True)",
-            )
-        if not isinstance(value, spy.Tensor) or not has_gradient(value) or p.no_diff:
-            continue
-        _check_tensor_backward(refuse, p, argument, t, value)
-
-
-def _check_tensor_backward(refuse: Any, p: Parameter, argument: str, t: TypeInfo, value: slangpy.Tensor) -> None:
-    if t.kind == "tensor" and not t.carries_gradient:
-        raise refuse(
-            f"{argument!r} has a gradient, but the parameter is {t.name}, through which no gradient flows",
-            f"declare it as DiffTensor: {t.name.replace('Tensor<', 'DiffTensor<')}",
-        )
-    if t.kind == "tensor" and t.access == "read_write" and value.grad_in is value.grad_out:
-        raise refuse(
-            f"{argument!r} is updated in place with one gradient buffer for reading and writing",
-            "give it separate ones: x.with_grads(grad_in=..., grad_out=...), or read one tensor and write another",
-        )
-    if p.type.kind == "struct" and not p.type.differentiable:
-        raise refuse(
-            f"{argument!r} has a gradient, but struct {p.type.name} is not differentiable",
-            f"declare it as `struct {p.type.name} : IDifferentiable`",
-        )
-    if t.kind in ("scalar", "vector", "matrix", "array") and not t.differentiable:
-        raise refuse(
-            f"{argument!r} has a gradient, but a parameter of type {plain_name(t.name)} has no derivative",
-            "make the parameter float, or pass the tensor without its gradient: x.detach()",
-        )
-    for gradient in (value.grad_in, value.grad_out):
-        if gradient is not None and gradient.shape.as_tuple() != value.shape.as_tuple():
-            raise refuse(
-                f"{argument!r} has shape {value.shape.as_tuple()}, but its gradient has {gradient.shape.as_tuple()}: "
-                "a slice of a tensor keeps the whole gradient, and results would land in the wrong elements",
-                "pass the whole tensor, or give the slice a gradient of its own: x[1].detach().with_grads()",
-            )
-
-
-def _takes_gradient(p: Parameter, value: Any) -> bool:
-    import slangpy as spy
-
-    if p.no_diff or p.io == "out":
-        return False
-    for _, t, leaf in leaves(p.name, p.type, value):
-        if type(leaf).__name__ == "DiffPair":
-            return True
-        if isinstance(leaf, spy.Tensor) and leaf.grad_out is not None and t.access != "write":
-            return True
-    return False
-
-
-def _check_seed(bound: Bound) -> None:
-    """The result, or each output, must bring the gradient that flows backward."""
-    import slangpy as spy
-
-    name, returns, result = bound.signature.name, bound.signature.returns, bound.result
-    how = "y = y.with_grads(); y.grad.copy_from_numpy(np.ones(shape, np.float32)); then pass _result=y"
-
-    def refuse(message: str) -> GradientError:
-        return GradientError(f"{name}.bwds: {message}", function=name, argument="_result", remedy=how)
-
-    if returns.name != "void":
-        if not returns.differentiable:
-            raise GradientError(
-                f"{name} returns {plain_name(returns.name)}, which has no derivative",
-                function=name,
-                remedy="return a float type",
-            )
-        if isinstance(result, np.ndarray):
-            raise refuse("_result is a numpy array, which carries no upstream gradient (seed)")
-        if result is None or isinstance(result, str | type):
-            raise refuse("the result of the forward call is missing, and with it the upstream gradient (seed)")
-        if isinstance(result, spy.Tensor) and result.grad_in is None:
-            raise refuse("_result has no gradient, so there is no upstream gradient (seed) to start from")
-        return
-    outputs = [s for s in bound.slots if s.parameter.io == "out" or s.parameter.type.access in ("write", "read_write")]
-    for slot in outputs:
-        value = slot.value
-        if isinstance(value, spy.Tensor) and value.grad_in is None and not slot.parameter.no_diff:
-            raise GradientError(
-                f"{name}.bwds: output {slot.parameter.name!r} has no gradient, so there is no seed to start from",
-                function=name,
-                argument=slot.parameter.name,
-                remedy=how.replace("_result", slot.parameter.name),
-            )

@@ -14,7 +14,8 @@ from slangnb.compiler.reflection import FunctionInfo, TypeInfo, plain_name
 from slangnb.errors import CallError, GradientError, SlangNbError
 from slangnb.runtime.arguments import key_functions, key_of
 from slangnb.runtime.binding import Bound, bind
-from slangnb.runtime.checks import check_backward, check_call, check_extents, has_gradient, leaves
+from slangnb.runtime.checks import check_call, check_extents, has_gradient, leaves
+from slangnb.runtime.gradient_checks import check_backward
 from slangnb.runtime.known_faults import check_branch_reads, warn_of_overwritten_inputs
 from slangnb.runtime.plan import Recent, make_plan, remember
 from slangnb.runtime.translate import call_error
@@ -126,6 +127,8 @@ class Function:
         plan = self._plans.get(key)
         if plan is None:
             return self._first(key, args, kwargs, accumulate)
+        if plan.recheck:
+            self._checked(args, kwargs)
         try:
             if plan.plain:
                 self._recent = remember(plan, kwargs, values)
@@ -145,18 +148,11 @@ class Function:
         """The first call with arguments of these kinds: check, compile in the guard's child, then run."""
         target = self._target
         loaded = self._loaded()
-        bound = bind(target.info, args, kwargs)
+        bound = self._checked(args, kwargs)
+        if bound is not None and self._backward:
+            warn_of_overwritten_inputs(bound)
+            check_branch_reads(target.session.backend, bound, target.session.texts_of(target.owner))
         mapped = any(method == "map" for method, _, _ in self._chain)
-        if bound is not None:
-            check_call(bound, target.session.device, mapped)
-            if self._backward:
-                check_backward(bound)
-                warn_of_overwritten_inputs(bound)
-                check_branch_reads(target.session.backend, bound, target.session.texts_of(target.owner))
-        else:
-            check_extents((*args, *kwargs.values()))
-        if bound is None and self._backward and not target.info.differentiable:
-            raise GradientError(f"{self.__name__} is not differentiable", function=self.__name__)
         chain = (*self._chain, *_gradient_mark(args, kwargs))
         plan = make_plan(self._node(loaded, chain), bound, args, kwargs, self._backward, mapped)
         target.session.compile_kernel_first(target, chain, self._backward, args, kwargs)
@@ -171,10 +167,24 @@ class Function:
 
     def _translated(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SlangNbError:
         try:
-            bound: Bound | None = bind(self._target.info, args, kwargs)
+            bound = self._checked(args, kwargs)
         except CallError as better:
             return better
         return call_error(error, self._target.info, bound, self._target.session.sources())
+
+    def _checked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Bound | None:
+        """Bind and check the arguments; None where only SlangPy can bind them."""
+        info, device = self._target.info, self._target.session.device
+        bound = bind(info, args, kwargs)
+        if bound is None:
+            check_extents((*args, *kwargs.values()))
+            if self._backward and not info.differentiable:
+                raise GradientError(f"{info.name} is not differentiable", function=info.name)
+            return None
+        check_call(bound, device, any(method == "map" for method, _, _ in self._chain))
+        if self._backward:
+            check_backward(bound)
+        return bound
 
     def _loaded(self) -> Loaded:
         target = self._target

@@ -44,6 +44,8 @@ class Plan:
         The result is read back as a numpy array, after a wait that can be interrupted.
     plain : bool
         Nothing needs to be done but to call `node`.
+    recheck : bool
+        The checks of the first call are made at every call: what they look at is not all in the plan's key.
     clears : callable or None
         Gives the gradients to zero before a backward call.
     """
@@ -55,6 +57,7 @@ class Plan:
     outputs: tuple[Place, ...] = ()
     numpy_result: bool = False
     plain: bool = False
+    recheck: bool = False
     clears: Callable[[tuple[Any, ...], dict[str, Any]], list[slangpy.Tensor]] | None = None
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any], accumulate: bool, wait: Callable[[], None]) -> Any:
@@ -174,9 +177,14 @@ def by_position(
 def _copy_back(before: tuple[Any, Any], after: tuple[Any, Any], place: Place) -> None:
     """A non-contiguous output was written through a copy: bring the values home."""
     where = 0 if isinstance(place, int) else 1
-    original = before[where][place]
-    written = after[where].get(place) if where else after[where][place]
-    if written is not None and written is not original:
+    _write_home(before[where][place], after[where][place])
+
+
+def _write_home(original: Any, written: Any) -> None:
+    if isinstance(original, dict):
+        for key, value in original.items():
+            _write_home(value, written[key])
+    elif isinstance(original, np.ndarray) and written is not original:
         original[...] = written
 
 
@@ -197,7 +205,7 @@ def make_plan(
             adapter = adapter_of(value)
             if adapter is not None and adapter.prepare is not None:
                 edits.append((place, p, adapter.prepare))
-        if isinstance(value, np.ndarray) and (place == "_result" or (p is not None and p.io != "in")):
+        if isinstance(value, np.ndarray | dict) and (place == "_result" or (p is not None and p.io != "in")):
             outputs.append(place)
     order = None
     if bound is not None and TAKEN & kwargs.keys():
@@ -207,7 +215,8 @@ def make_plan(
     )
     clears = _clearing(bound) if backward and bound is not None else None
     plain = not (edits or inner or outputs or order or wants_numpy or clears)
-    return Plan(node, tuple(edits), tuple(inner), order, tuple(outputs), wants_numpy, plain, clears)
+    recheck = bool(backward or outputs or any(isinstance(v, dict) for v in (*args, *kwargs.values())))
+    return Plan(node, tuple(edits), tuple(inner), order, tuple(outputs), wants_numpy, plain, recheck, clears)
 
 
 def _clearing(bound: Bound) -> Callable[[tuple[Any, ...], dict[str, Any]], list[slangpy.Tensor]]:

@@ -66,6 +66,7 @@ class Session:
         self._unnamed: weakref.WeakValueDictionary[str, Module] = weakref.WeakValueDictionary()
         self.stopped: int | None = None  # the submission whose wait was interrupted
         self._reading: list[Path] = []
+        self._closed: BackendError | None = None
         self._broken: list[tuple[str, CompileError]] = []
         self._devices: dict[Backend, slangpy.Device] = {}
         self._open(choose(backend))
@@ -88,7 +89,9 @@ class Session:
 
     @property
     def device(self) -> slangpy.Device:
-        """The SlangPy device."""
+        """The SlangPy device; raises BackendError once the session is closed."""
+        if self._closed is not None:
+            raise self._closed
         return self._devices[self._backend]
 
     @property
@@ -110,7 +113,7 @@ class Session:
             If it does not work here; the session then stays as it was.
         """
         chosen = choose(backend)
-        if chosen == self._backend:
+        if self.device is not None and chosen == self._backend:
             return
         self._guard.close()
         self._open(chosen)
@@ -159,6 +162,7 @@ class Session:
         CompileError
             With diagnostics in the coordinates of `source`. What was compiled before stays as it was.
         """
+        self.device  # noqa: B018 - raises once the session is closed
         macros = tuple((k, str(v)) for k, v in (defines or {}).items())
         if name is not None:
             check_name(name)
@@ -176,6 +180,7 @@ class Session:
         CompileError
             As `compile`.
         """
+        self.device  # noqa: B018 - raises once the session is closed
         file = Path(path).resolve()
         if file in self._reading:
             names = " -> ".join(p.name for p in [*self._reading, file])
@@ -328,6 +333,8 @@ class Session:
 
     def close(self) -> None:
         """End the guard's child and close the devices. Tensors of this session must not be used any more."""
+        if self._closed is not None:
+            return
         atexit.unregister(self.close)
         self._guard.close()
         if not (
@@ -336,6 +343,11 @@ class Session:
             for device in self._devices.values():
                 device.close()
         self._devices.clear()
+        self._closed = BackendError(
+            "this session is closed", remedy="sn.session() makes a new one; run the cells again"
+        )
+        for module in self._alive().values():
+            module._break(self._closed)
         _forget(self)
 
 

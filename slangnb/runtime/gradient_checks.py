@@ -1,0 +1,183 @@
+"""What is checked before a backward launch: no gradient may come out wrong, or zero, without a word."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from slangnb.compiler.reflection import Parameter, TypeInfo, plain_name
+from slangnb.errors import GradientError
+from slangnb.runtime.binding import Bound, Slot
+from slangnb.runtime.checks import batched, has_gradient, leaves
+from slangnb.runtime.tensors import fits
+
+if TYPE_CHECKING:
+    import slangpy
+
+
+def check_backward(bound: Bound) -> None:
+    """Refuse a backward call that could only give a wrong or a silently zero gradient.
+
+    Raises
+    ------
+    GradientError
+        Naming the argument at fault and the remedy.
+    """
+    name = bound.signature.name
+    if not bound.signature.differentiable:
+        raise GradientError(
+            f"{name} is not differentiable",
+            function=name,
+            remedy=f"write [Differentiable] above {name} and run its cell",
+        )
+    for slot in bound.slots:
+        _check_slot_backward(name, slot, any(batched(s) for s in bound.slots if s is not slot))
+    _check_seed(bound)
+    takers = [s.parameter.name for s in bound.slots if _takes_gradient(s.parameter, s.value)]
+    if not takers:
+        raise GradientError(
+            f"{name}.bwds: no argument can receive a gradient",
+            function=name,
+            remedy="make the tensor with one: x = sn.tensor(data, grad=True), or x = x.with_grads()",
+        )
+
+
+def _check_slot_backward(name: str, slot: Slot, batched: bool) -> None:
+    import slangpy as spy
+
+    p = slot.parameter
+
+    def refuse(message: str, remedy: str) -> GradientError:
+        return GradientError(f"{name}.bwds: {message}", function=name, argument=p.name, remedy=remedy)
+
+    if p.io == "inout" and p.type.differentiable and not p.no_diff:
+        raise refuse(
+            f"{p.name!r} is inout; SlangPy gives gradient 0 for every argument then",
+            f"return the new value, or write it to an out parameter: `out {plain_name(p.type.name)} result`",
+        )
+    for argument, t, value in leaves(p.name, p.type, slot.value):
+        if isinstance(value, np.ndarray) and p.io == "out":
+            raise refuse(
+                f"{argument!r} is a numpy array, which carries no upstream gradient",
+                f"pass a tensor with gradients: {argument} = sn.tensor({argument}, grad=True)",
+            )
+        if type(value).__name__ == "DiffPair" and batched:
+            raise refuse(
+                f"{argument!r} is a diffPair shared by many threads: each would overwrite its gradient",
+                f"pass a tensor of one element: {argument} = sn.tensor([value], grad=True)",
+            )
+        if not isinstance(value, spy.Tensor) or not has_gradient(value) or p.no_diff:
+            continue
+        _check_tensor_backward(refuse, p, argument, t, value)
+
+
+def _check_tensor_backward(refuse: Any, p: Parameter, argument: str, t: TypeInfo, value: slangpy.Tensor) -> None:
+    if t.kind == "tensor" and not t.carries_gradient:
+        raise refuse(
+            f"{argument!r} has a gradient, but the parameter is {t.name}, through which no gradient flows",
+            f"declare it as DiffTensor: {t.name.replace('Tensor<', 'DiffTensor<')}",
+        )
+    if t.kind == "tensor" and t.access == "read_write" and value.grad_in is value.grad_out:
+        raise refuse(
+            f"{argument!r} is updated in place with one gradient buffer for reading and writing",
+            "give it separate ones: x.with_grads(grad_in=..., grad_out=...), or read one tensor and write another",
+        )
+    if p.type.kind == "struct" and not p.type.differentiable:
+        raise refuse(
+            f"{argument!r} has a gradient, but struct {p.type.name} is not differentiable",
+            f"declare it as `struct {p.type.name} : IDifferentiable`",
+        )
+    if t.kind in ("scalar", "vector", "matrix", "array") and not t.differentiable:
+        raise refuse(
+            f"{argument!r} has a gradient, but a parameter of type {plain_name(t.name)} has no derivative",
+            "make the parameter float, or pass the tensor without its gradient: x.detach()",
+        )
+    _check_gradients(refuse, argument, value)
+
+
+def _check_gradients(refuse: Any, argument: str, value: slangpy.Tensor) -> None:
+    """The gradients of a tensor must be its own: of its shape, and within their storage."""
+    for gradient in (value.grad_in, value.grad_out):
+        if gradient is None:
+            continue
+        if gradient.shape.as_tuple() != value.shape.as_tuple() or not fits(gradient):
+            raise refuse(
+                f"{argument!r} has shape {value.shape.as_tuple()}, but its gradient is of {gradient.shape.as_tuple()}, "
+                "or reaches beyond its storage: a slice keeps the whole gradient, and results would land in "
+                "the wrong elements",
+                "pass the whole tensor, or a copy of the slice with a gradient of its own: sn.tensor(x[1], grad=True)",
+            )
+
+
+def _takes_gradient(p: Parameter, value: Any) -> bool:
+    import slangpy as spy
+
+    if p.no_diff or p.io == "out":
+        return False
+    for _, t, leaf in leaves(p.name, p.type, value):
+        if type(leaf).__name__ == "DiffPair":
+            return True
+        if isinstance(leaf, spy.Tensor) and leaf.grad_out is not None and t.access != "write":
+            return True
+    return False
+
+
+def _check_apart(bound: Bound, result: slangpy.Tensor) -> None:
+    """The result and its gradient must not be an input's: the backward pass would overwrite what it reads."""
+    import slangpy as spy
+
+    name = bound.signature.name
+    for slot in bound.slots:
+        for argument, _, leaf in leaves(slot.parameter.name, slot.parameter.type, slot.value):
+            if not isinstance(leaf, spy.Tensor):
+                continue
+            own = leaf.grad_out is not None and leaf.grad_out.storage is result.grad_in.storage
+            if own or leaf.storage is result.storage:
+                raise GradientError(
+                    f"{name}.bwds: _result shares its memory with {argument!r}, which would be overwritten",
+                    function=name,
+                    argument=argument,
+                    remedy="compute the result into a tensor of its own: y = f(..., _result='tensor').with_grads()",
+                )
+
+
+def _check_seed(bound: Bound) -> None:
+    """The result, or each output, must bring the gradient that flows backward."""
+    import slangpy as spy
+
+    name, returns, result = bound.signature.name, bound.signature.returns, bound.result
+    how = "y = y.with_grads(); y.grad.copy_from_numpy(np.ones(shape, np.float32)); then pass _result=y"
+
+    def refuse(message: str) -> GradientError:
+        return GradientError(f"{name}.bwds: {message}", function=name, argument="_result", remedy=how)
+
+    if returns.name != "void":
+        if not returns.differentiable:
+            raise GradientError(
+                f"{name} returns {plain_name(returns.name)}, which has no derivative",
+                function=name,
+                remedy="return a float type",
+            )
+        if isinstance(result, np.ndarray):
+            raise refuse("_result is a numpy array, which carries no upstream gradient (seed)")
+        if result is None or isinstance(result, str | type):
+            raise refuse("the result of the forward call is missing, and with it the upstream gradient (seed)")
+        if isinstance(result, spy.Tensor):
+            if result.grad_in is None:
+                raise refuse("_result has no gradient, so there is no upstream gradient (seed) to start from")
+            _check_gradients(
+                lambda m, r: GradientError(f"{name}.bwds: {m}", function=name, remedy=r), "_result", result
+            )
+            _check_apart(bound, result)
+        return
+    outputs = [s for s in bound.slots if s.parameter.io == "out" or s.parameter.type.access in ("write", "read_write")]
+    for slot in outputs:
+        value = slot.value
+        if isinstance(value, spy.Tensor) and value.grad_in is None and not slot.parameter.no_diff:
+            raise GradientError(
+                f"{name}.bwds: output {slot.parameter.name!r} has no gradient, so there is no seed to start from",
+                function=name,
+                argument=slot.parameter.name,
+                remedy=how.replace("_result", slot.parameter.name),
+            )

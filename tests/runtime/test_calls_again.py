@@ -1,0 +1,146 @@
+"""Calls of the same kind again, with values that must be looked at each time; outputs; closed sessions."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import slangnb as sn
+
+
+def f32(*values: float) -> np.ndarray:
+    return np.array(values, np.float32)
+
+
+def test_numpy_scalars_and_numbers_take_turns(session: Any) -> None:
+    m = session.compile("float f(float x) { return 2 * x; } int64_t i(int64_t v) { return v + 1; }")
+    assert [m.f(x) for x in (np.float32(1), 2.0, np.float64(3), 4, np.float32(5))] == [2, 4, 6, 8, 10]
+    assert [m.i(v) for v in (3, np.int64(3), 3)] == [4, 4, 4]
+
+
+STRUCT = """
+struct P : IDifferentiable { float3 pos; float w; };
+[Differentiable] float fp(P p) { return dot(p.pos, p.pos) * p.w; }
+void step(inout P p) { p.pos *= 2; p.w += 1; }
+"""
+
+
+def test_struct_fields_are_checked_at_every_call(session: Any, ones: Any) -> None:
+    f = session.compile(STRUCT).fp
+    good = {"pos": sn.tensor(np.ones((5, 3), np.float32), grad=True), "w": sn.tensor(np.ones(5, np.float32), grad=True)}
+    y = ones(f(good, _result="tensor"))
+    f.bwds(good, _result=y)
+    assert good["pos"].grad.to_numpy().tolist() == [[2.0] * 3] * 5
+    assert good["w"].grad.to_numpy().tolist() == [3.0] * 5
+    for columns in (2, 4):
+        bad = {"pos": sn.tensor(np.ones((5, columns), np.float32), grad=True), "w": good["w"]}
+        with pytest.raises(sn.CallError, match=r"'p\.pos' has shape .* to be 3"):
+            f(bad, _result="tensor")
+        with pytest.raises(sn.CallError, match=r"'p\.pos' has shape .* to be 3"):
+            f.bwds(bad, _result=y)
+
+
+def test_outputs_inside_a_dict_are_written_whatever_their_layout(session: Any) -> None:
+    step = session.compile(STRUCT).step
+    pos, w = np.ones((2, 3), np.float32, order="F"), np.zeros(4, np.float32)[::2]
+    for _ in range(2):
+        step({"pos": pos, "w": w})
+    assert pos.tolist() == [[4.0] * 3] * 2 and w.tolist() == [2, 2]
+    w.flags.writeable = False
+    with pytest.raises(sn.CallError, match=r"'p\.w' is read-only"):
+        step({"pos": pos, "w": w})
+
+
+SQUARE = "[Differentiable] float sq(float x) { return x * x; }"
+
+
+def test_a_sliced_result_does_not_bring_the_wrong_seed(session: Any) -> None:
+    sq = session.compile(SQUARE).sq
+    r = sn.tensor(np.zeros((3, 2), np.float32), grad=True)
+    x = sn.tensor(np.ones((2, 2), np.float32), grad=True)
+    good = sn.tensor(np.zeros((2, 2), np.float32), grad=True)
+    good.grad.copy_from_numpy(f32(1, 2, 3, 4).reshape(2, 2))
+    sq.bwds(x, _result=good)
+    assert x.grad.to_numpy().tolist() == [[2, 4], [6, 8]]
+    with pytest.raises(sn.GradientError, match="slice"):
+        sq.bwds(x, _result=r[1:3])
+
+
+def test_a_slice_needs_a_gradient_of_its_own(session: Any, ones: Any) -> None:
+    sq = session.compile(SQUARE).sq
+    whole = sn.tensor(f32(0, 1, 2, 3), grad=True)
+    y = ones(sq(sn.tensor(f32(1, 2)), _result="tensor"))
+    for wrong in (whole[1:3], whole[1:3].detach().with_grads()):
+        with pytest.raises(sn.GradientError, match=r"sn\.tensor\(x\[1\], grad=True\)"):
+            sq.bwds(wrong, _result=y)
+    right = sn.tensor(whole[1:3], grad=True)
+    sq.bwds(right, _result=y)
+    assert right.grad.to_numpy().tolist() == [2, 4]
+
+
+def test_a_result_that_shares_memory_with_an_input_is_refused(session: Any) -> None:
+    sq = session.compile(SQUARE).sq
+    x = sn.tensor(f32(1, 2, 3), grad=True)
+    with pytest.raises(sn.GradientError, match="shares its memory with 'x'"):
+        sq.bwds(x, _result=x)
+    with pytest.raises(sn.GradientError, match="shares its memory with 'x'"):
+        sq.bwds(x, _result=sn.tensor(f32(0, 0, 0)).with_grads(x.grad, x.grad, zero=False))
+    assert x.to_numpy().tolist() == [1, 2, 3]
+
+
+def test_bool_results(session: Any) -> None:
+    m = session.compile("bool gt(float x) { return x > 1; } int as_int(bool b) { return b ? 1 : 0; }")
+    x = f32(0, 1, 2, 3)
+    for call in (lambda: m.gt(2.0), lambda: m.gt(x, _result="numpy")):
+        with pytest.raises(sn.CallError, match="returns bool"):
+            call()
+    assert m.as_int(m.gt(sn.tensor(x), _result="tensor"), _result="numpy").tolist() == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda m: m.whole(1.7), r"'v' is a float \(1\.7\), but the parameter is int"),
+        (lambda m: m.whole(2**31), "int holds -2147483648 to 2147483647"),
+        (lambda m: m.inc(1.0, 2.0), "'y' is written to, but 2.0 cannot hold a result"),
+        (lambda m: m.inc(1.0, np.array(1.0, np.float32)), "0-dimensional"),
+        (lambda m: m.sq(3.0, _result=np.array(0.0, np.float32)), "0-dimensional"),
+        (lambda m: m.sq({"a": 1.0}), "'x' is a dict"),
+        (lambda m: m.sq(None), "'x' is None"),
+        (lambda m: m.sq(np.ma.masked_array(f32(1, 2), np.array([False, True]))), "masked array"),
+    ],
+)
+def test_values_that_cannot_be_right(session: Any, call: Any, message: str) -> None:
+    m = session.compile(
+        "int whole(int v) { return v; } void inc(float x, inout float y) { y += x; }float sq(float x) { return x * x; }"
+    )
+    m.whole(1)
+    m.inc(1.0, f32(0))
+    m.sq(2.0)
+    with pytest.raises(sn.CallError, match=message):
+        call(m)
+
+
+def test_a_closed_session_says_so() -> None:
+    code = """
+import slangnb as sn
+s = sn.session()
+m = s.compile("float f(float x) { return x; }")
+m.f(1.0)
+s.close()
+s.close()
+for use in (lambda: m.f(1.0), lambda: m.f(2), lambda: s.compile("float q(float x) { return x; }"), s.wait,
+            lambda: s.use(s.backend.key), lambda: sn.tensor([1.0], session=s)):
+    try:
+        use()
+    except sn.BackendError as error:
+        print(error.message)
+print(sn.session().compile("float f(float x) { return 2 * x; }").f(1.0))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["this session is closed"] * 6 + ["2.0"]
