@@ -41,6 +41,13 @@ def session() -> Iterator[Any]:
 
 
 @pytest.fixture
+def branch_reads_refused(session: Any) -> bool:
+    """Whether this backend is refused for backward passes with tensor reads in branches and loops."""
+    b = session.backend
+    return b.name == "vulkan" and b.adapter.startswith("NVIDIA")
+
+
+@pytest.fixture
 def ones() -> Any:
     """Give a result tensor a gradient of ones, as the seed of a backward call."""
 

@@ -179,7 +179,7 @@ void smooth_bwd(int at, DiffTensor<float, 1> data, float upstream)
     equal(data.grad.to_numpy(), [0.0, 1.125, 1.5, 0.0])
 
 
-def test_linear_layer(session: Any) -> None:
+def test_linear_layer(session: Any, branch_reads_refused: bool) -> None:
     import slangpy as spy
 
     f = session.compile("""
@@ -203,6 +203,10 @@ void linear_layer(int row, IDiffTensor<float, 2> weights, IDiffTensor<float, 1> 
     f(spy.grid(shape=(3,)), weights, bias, data, output)
     np.testing.assert_allclose(output.to_numpy(), w @ v + b, rtol=1e-5)
     output.grad.copy_from_numpy(seed)
+    if branch_reads_refused:
+        with pytest.raises(sn.GradientError, match="slang use cuda"):
+            f.bwds(spy.grid(shape=(3,)), weights, bias, data, output)
+        return
     f.bwds(spy.grid(shape=(3,)), weights, bias, data, output)
     np.testing.assert_allclose(weights.grad.to_numpy(), np.outer(seed, v), rtol=1e-5)
     np.testing.assert_allclose(bias.grad.to_numpy(), seed, rtol=1e-5)

@@ -160,8 +160,8 @@ groupshared float low[{GROUP}];
 
 void add(inout float sum, inout float rest, float x)
 {{
-    precise float t = sum + x;
-    precise float lost = abs(sum) >= abs(x) ? (sum - t) + x : (x - t) + sum;
+    float t = sum + x;
+    float lost = abs(sum) >= abs(x) ? (sum - t) + x : (x - t) + sum;
     rest += lost;
     sum = t;
 }}

@@ -117,7 +117,9 @@ def gated_right() -> tuple[list[float], list[float]]:
 
 
 @pytest.mark.parametrize("kind", ["DiffTensor", "IDiffTensor"])
-def test_007_tensor_read_in_a_run_time_branch(session: Any, ones: Any, short_guard: None, kind: str) -> None:
+def test_007_tensor_read_in_a_run_time_branch(
+    session: Any, ones: Any, short_guard: None, kind: str, branch_reads_refused: bool
+) -> None:
     import slangpy as spy
 
     gated = session.compile(GATED.replace("{type}", kind)).gated
@@ -125,6 +127,10 @@ def test_007_tensor_read_in_a_run_time_branch(session: Any, ones: Any, short_gua
     y = ones(gated(spy.grid((6,)), u, 4, _result="tensor"))
     forward, gradient = gated_right()
     np.testing.assert_allclose(y.to_numpy(), forward, rtol=1e-6)
+    if branch_reads_refused:
+        with pytest.raises(sn.GradientError, match="slang use cuda"):
+            gated.bwds(spy.grid((6,)), u, 4, _result=y)
+        return
     if kind == "IDiffTensor":
         with pytest.raises(sn.CompileError, match=r"(?s)timed out.*IDiffTensor"):
             gated.bwds(spy.grid((6,)), u, 4, _result=y)
