@@ -17,6 +17,10 @@ _PACKAGE = str(Path(__file__).parent) + os.sep
 _COLOURS = {"error": "31", "warning": "33", "note": "36", "remedy": "32", "bold": "1", "muted": "2"}
 
 
+#: How many diagnostics an error shows; all are in its `diagnostics`.
+MOST_SHOWN = 8
+
+
 def _paint(text: str, style: str, colour: bool) -> str:
     return f"\x1b[{_COLOURS[style]}m{text}\x1b[0m" if colour and text else text
 
@@ -154,7 +158,9 @@ class CompileError(SlangNbError):
         errors = sum(d.severity == "error" for d in self.diagnostics)
         title = f"{errors} errors" if errors != 1 else "1 error"
         head = f"{_paint(type(self).__name__, 'error', colour)}: {title} in Slang code"
-        body = [d.render(colour) for d in self.diagnostics]
+        body = [d.render(colour) for d in self.diagnostics[:MOST_SHOWN]]
+        if len(self.diagnostics) > MOST_SHOWN:
+            body.append(f"... and {len(self.diagnostics) - MOST_SHOWN} more")
         tail = [f"  {_paint('remedy', 'remedy', colour)}: {self.remedy}"] if self.remedy else []
         return "\n".join([head, *body, *tail])
 

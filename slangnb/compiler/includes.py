@@ -18,6 +18,7 @@ def inline_includes(
     folder: Path | None = None,
     name: str = SELF,
     once: set[Path] | None = None,
+    open_files: tuple[Path, ...] = (),
 ) -> str:
     """Replace each ``#include "file"`` that can be found by the file's text, with ``#line`` around it.
 
@@ -35,6 +36,8 @@ def inline_includes(
         What ``#line`` calls the including text.
     once : set of Path, optional
         Files with ``#pragma once`` that are in already.
+    open_files : tuple of Path
+        The files that this text is included from: one that comes again is an error.
 
     Examples
     --------
@@ -57,7 +60,9 @@ def inline_includes(
         elif "#pragma once" in inner:
             once.add(path)
             inner = inner.replace("#pragma once", "")
-        inner = inline_includes(inner, 1, find, path.parent, path.name, once)
+        if path in open_files:
+            inner = f'#error "{path.name} includes itself"'
+        inner = inline_includes(inner, 1, find, path.parent, path.name, once, (*open_files, path))
         pieces += [text[position:start], f'#line 1 "{path.name}"\n{inner}\n#line {first_line + found.line} "{name}"']
         position = end
     return "".join([*pieces, text[position:]])

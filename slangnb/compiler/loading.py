@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +15,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A module in a device's session: its hashed name, Slang's own module, SlangPy's view of it."""
+    """A module in a device's session: its hashed name, Slang's own module, SlangPy's view of it.
+
+    `overloaded` holds SlangPy's reflection of overloaded functions. It is taken before anything else looks at one
+    overload: SlangPy 0.43 gives that one for the name from then on.
+    """
 
     name: str
     raw: slangpy.SlangModule
     module: slangpy.Module
+    overloaded: dict[str, Any] = field(default_factory=dict)
 
 
 @cache
@@ -114,5 +119,5 @@ def function_node(loaded: Loaded, name: str, own: int) -> FunctionNode:
         declared = loaded.raw.module_decl.find_children_of_kind(spy.DeclReflection.Kind.func, name)
         found = layout.find_function(declared[0].as_function())
     else:
-        found = layout.find_function_by_name(name)
+        found = loaded.overloaded.get(name) or layout.find_function_by_name(name)
     return Function(module=loaded.module, func=found, struct=None, options=loaded.module.options)

@@ -163,6 +163,8 @@ def reflect(loaded: Loaded, text: str, first_line: int) -> ModuleInfo:
         own.setdefault(d.name, []).append(d.as_function())
     functions = {}
     layout = loaded.module.layout
+    for name in (n for n, found in own.items() if len(found) > 1):
+        loaded.overloaded[name] = layout.find_function_by_name(name)
     for name, found in own.items():
         said = written.get(name, [])
         if name.startswith("$") or _is_entry_point(said):

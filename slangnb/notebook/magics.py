@@ -102,12 +102,12 @@ class SlangMagics(Magics):
             raise CallError(f"-o {only}: the cell defines no {missing[0]!r}", remedy=f"it defines {', '.join(module)}")
         notes, names = [], {}
         for n in wanted:
-            if keyword.iskeyword(n) or (hasattr(builtins, n) and not only):
+            if keyword.iskeyword(n) or (is_pythons(n) and not only):
                 how = f"call it as {name}[{n!r}]" if name else f"export it with -o {n}, or name the cell"
                 notes.append(f"`{n}` stays Python's own name: {how}")
             else:
                 names[n] = module[n]
-        if name:
+        if name and not is_pythons(name):
             names[name] = module
         self.shell.push(names)
         return notes
@@ -118,6 +118,11 @@ class SlangMagics(Magics):
         `doctor`, `reset`, `help`.
         """
         commands.run(self, line)
+
+
+def is_pythons(name: str) -> bool:
+    """Tell whether a name belongs to Python or to IPython."""
+    return hasattr(builtins, name) or name in ("In", "Out", "exit", "quit", "get_ipython", "_", "__", "___")
 
 
 def summary(module: Module) -> str:

@@ -64,6 +64,21 @@ def _check_bool(bound: Bound) -> None:
             )
 
 
+def check_return_type(bound: Bound, chain: Iterable[tuple[str, tuple[Any, ...], dict[str, Any]]]) -> None:
+    """Refuse a texture of three components: there is no such format, and SlangPy 0.43 ends the process."""
+    import slangpy as spy
+
+    wanted = [a[0] for method, a, _ in chain if method == "return_type" and a]
+    if isinstance(bound.result, str | type):
+        wanted.append(bound.result)
+    if any(w in ("texture", spy.Texture) for w in wanted) and bound.signature.returns.shape not in ((), (2,), (4,)):
+        raise CallError(
+            f"{bound.signature.name} returns {plain_name(bound.signature.returns.name)}, which no texture can hold",
+            function=bound.signature.name,
+            remedy="return float, float2 or float4, or ask for a tensor",
+        )
+
+
 def check_extents(values: Iterable[Any]) -> None:
     """Refuse views beyond their storage among arguments whose parameters are not known (generic functions)."""
     import slangpy as spy
@@ -82,7 +97,8 @@ def check_value(
     def refuse(message: str, remedy: str = "") -> CallError:
         return CallError(f"{function}: {message}", function=function, argument=argument, remedy=remedy)
 
-    plain = t.kind in ("scalar", "vector", "matrix", "array")
+    if isinstance(value, np.generic):
+        value = value.item()
     if io != "in" and isinstance(value, bool | int | float | list | tuple):
         raise refuse(
             f"{argument!r} is written to, but {value!r} cannot hold a result",
@@ -109,7 +125,7 @@ def check_value(
         _check_number(refuse, argument, t, value)
     elif value is None and io == "in":
         raise refuse(f"{argument!r} is None, but the parameter is {plain_name(t.name)}")
-    elif isinstance(value, dict) and plain:
+    elif isinstance(value, dict) and t.kind == "scalar":
         raise refuse(f"{argument!r} is a dict, but the parameter is {plain_name(t.name)}")
     elif isinstance(value, dict) and t.kind == "struct" and "_type" not in value:
         _check_struct(refuse, argument, t, value)
@@ -203,7 +219,7 @@ def _check_numpy(refuse: Any, argument: str, t: TypeInfo, value: np.ndarray, io:
 
 def _check_struct(refuse: Any, argument: str, t: TypeInfo, value: dict[str, Any]) -> None:
     missing = [k for k in t.fields if k not in value]
-    extra = [k for k in value if k not in t.fields and not k.startswith("_")]
+    extra = [str(k) for k in value if k not in t.fields and not str(k).startswith("_")]
     if extra:
         close = difflib.get_close_matches(extra[0], missing or list(t.fields), 1, 0.5)
         raise refuse(
@@ -254,7 +270,7 @@ def leaves(argument: str, t: TypeInfo, value: Any) -> list[tuple[str, TypeInfo, 
     if isinstance(value, dict):
         found = []
         for key, inner in value.items():
-            if not key.startswith("_"):
+            if not str(key).startswith("_"):
                 found += leaves(f"{argument}.{key}", t.fields.get(key, TypeInfo("", "other")), inner)
         return found
     return [(argument, t, value)]

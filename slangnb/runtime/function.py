@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from slangnb.compiler.loading import Loaded, captured_log, function_node, slangpy_errors
 from slangnb.compiler.reflection import FunctionInfo, TypeInfo, plain_name
-from slangnb.errors import CallError, GradientError, SlangNbError
+from slangnb.errors import CallError, SlangNbError
 from slangnb.runtime.arguments import key_functions, key_of
 from slangnb.runtime.binding import Bound, bind
-from slangnb.runtime.checks import check_call, check_extents, has_gradient, leaves
-from slangnb.runtime.gradient_checks import check_backward
+from slangnb.runtime.checks import check_call, check_extents, check_return_type, has_gradient, leaves
+from slangnb.runtime.gradient_checks import check_backward, check_generic_backward
 from slangnb.runtime.known_faults import check_branch_reads, warn_of_overwritten_inputs
 from slangnb.runtime.plan import Recent, make_plan, remember
 from slangnb.runtime.translate import call_error
@@ -100,6 +100,7 @@ class Function:
         self._target = target
         self._chain = chain
         self._backward = backward
+        self._bwds: Function | None = None
         self._key_function = key_functions().get
         self._renew()
 
@@ -154,7 +155,10 @@ class Function:
             check_branch_reads(target.session.backend, bound, target.session.texts_of(target.owner))
         mapped = any(method == "map" for method, _, _ in self._chain)
         chain = (*self._chain, *_gradient_mark(args, kwargs))
-        plan = make_plan(self._node(loaded, chain), bound, args, kwargs, self._backward, mapped)
+        try:
+            plan = make_plan(self._node(loaded, chain), bound, args, kwargs, self._backward, mapped)
+        except slangpy_errors() as error:
+            raise self._translated(error, args, kwargs) from None
         target.session.compile_kernel_first(target, chain, self._backward, args, kwargs)
         try:
             with captured_log():
@@ -170,7 +174,7 @@ class Function:
             bound = self._checked(args, kwargs)
         except CallError as better:
             return better
-        return call_error(error, self._target.info, bound, self._target.session.sources())
+        return call_error(error, self._target.info, bound, self._target.session.sources_of(self._target.owner))
 
     def _checked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Bound | None:
         """Bind and check the arguments; None where only SlangPy can bind them."""
@@ -178,9 +182,10 @@ class Function:
         bound = bind(info, args, kwargs)
         if bound is None:
             check_extents((*args, *kwargs.values()))
-            if self._backward and not info.differentiable:
-                raise GradientError(f"{info.name} is not differentiable", function=info.name)
+            if self._backward:
+                check_generic_backward(info, args, kwargs)
             return None
+        check_return_type(bound, self._chain)
         check_call(bound, device, any(method == "map" for method, _, _ in self._chain))
         if self._backward:
             check_backward(bound)
@@ -210,7 +215,9 @@ class Function:
     @property
     def bwds(self) -> Function:
         """The backward pass: arguments as in the forward call, and ``_result`` with the gradient to start from."""
-        return Function(self._target, self._chain, True)
+        if self._bwds is None:
+            self._bwds = Function(self._target, self._chain, True)
+        return self._bwds
 
     def map(self, *args: Any, **kwargs: Any) -> Function:
         """Say which dimensions or types the arguments are mapped to, as in SlangPy."""

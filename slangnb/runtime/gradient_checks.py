@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slangnb.compiler.reflection import Parameter, TypeInfo, plain_name
+from slangnb.compiler.reflection import FunctionInfo, Parameter, TypeInfo, plain_name
 from slangnb.errors import GradientError
 from slangnb.runtime.binding import Bound, Slot
 from slangnb.runtime.checks import batched, has_gradient, leaves
@@ -14,6 +14,31 @@ from slangnb.runtime.tensors import fits
 
 if TYPE_CHECKING:
     import slangpy
+
+
+def check_generic_backward(info: FunctionInfo, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Check what can be checked of a backward call whose parameters only SlangPy can tell."""
+    import slangpy as spy
+
+    name = info.name
+    if not info.differentiable:
+        raise GradientError(f"{name} is not differentiable", function=name)
+
+    def refuse(message: str, remedy: str) -> GradientError:
+        return GradientError(f"{name}.bwds: {message}", function=name, remedy=remedy)
+
+    result = kwargs.get("_result")
+    if not isinstance(result, spy.Tensor) or result.grad_in is None:
+        raise refuse(
+            "_result must be a tensor whose gradient is the seed, by name, since the function is overloaded or generic",
+            "y = f(..., _result='tensor').with_grads(); y.grad.copy_from_numpy(...); f.bwds(..., _result=y)",
+        )
+    inputs = [*args, *(v for k, v in kwargs.items() if k != "_result")]
+    if not any(isinstance(v, spy.Tensor) and v.grad_out is not None for v in inputs):
+        raise refuse("no argument can receive a gradient", "x = sn.tensor(data, grad=True)")
+    for value in (*inputs, result):
+        if isinstance(value, spy.Tensor):
+            _check_gradients(refuse, "an argument" if value is not result else "_result", value)
 
 
 def check_backward(bound: Bound) -> None:
@@ -101,6 +126,12 @@ def _check_gradients(refuse: Any, argument: str, value: slangpy.Tensor) -> None:
     for gradient in (value.grad_in, value.grad_out):
         if gradient is None:
             continue
+        if gradient.dtype.full_name != value.dtype.full_name:
+            raise refuse(
+                f"{argument!r} holds {plain_name(value.dtype.full_name)}, but its gradient "
+                f"{plain_name(gradient.dtype.full_name)}",
+                "give it a gradient of its own type: x.with_grads()",
+            )
         if gradient.shape.as_tuple() != value.shape.as_tuple() or not fits(gradient):
             raise refuse(
                 f"{argument!r} has shape {value.shape.as_tuple()}, but its gradient is of {gradient.shape.as_tuple()}, "

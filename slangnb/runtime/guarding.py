@@ -60,7 +60,6 @@ def check_kernel(
     backward: bool,
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
-    sources: Mapping[str, Source],
 ) -> None:
     """Compile a kernel in the child.
 
@@ -95,7 +94,7 @@ def check_kernel(
         known.add(key)
     elif verdict.outcome == "error":
         if COMPILER_ERROR.search(verdict.text):
-            raise compile_error(verdict.text, sources)
+            raise compile_error(verdict.text, {u.module: u.source for u in units})
     else:
         what = f"while it built the {'backward' if backward else 'forward'} pass of {info.name}"
         raise _stopped(verdict, guard, what, units[-1].source, info)

@@ -213,10 +213,20 @@ def make_plan(
     wants_numpy = not backward and (
         kwargs.get("_result") == "numpy" if isinstance(kwargs.get("_result"), str) else False
     )
-    clears = _clearing(bound) if backward and bound is not None else None
+    clears = None
+    if backward:
+        clears = _clearing(bound) if bound is not None else _clearing_all
     plain = not (edits or inner or outputs or order or wants_numpy or clears)
     recheck = bool(backward or outputs or any(isinstance(v, dict) for v in (*args, *kwargs.values())))
     return Plan(node, tuple(edits), tuple(inner), order, tuple(outputs), wants_numpy, plain, recheck, clears)
+
+
+def _clearing_all(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[slangpy.Tensor]:
+    """For generic functions, which return their result: all arguments are inputs."""
+    import slangpy as spy
+
+    values = [*args, *(v for k, v in kwargs.items() if k != "_result")]
+    return [v.grad_out for v in values if isinstance(v, spy.Tensor) and v.grad_out is not None]
 
 
 def _clearing(bound: Bound) -> Callable[[tuple[Any, ...], dict[str, Any]], list[slangpy.Tensor]]:

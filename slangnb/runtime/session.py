@@ -266,9 +266,7 @@ class Session:
         """
         if self.guard_enabled:
             units = self._graph.chain(target.owner._key)
-            guarding.check_kernel(
-                self._guard, self._known, units, target.info, chain, backward, args, kwargs, self._builder.sources
-            )
+            guarding.check_kernel(self._guard, self._known, units, target.info, chain, backward, args, kwargs)
 
     def kernel(self, text: str, entry: str, owner: Module | None) -> slangpy.ComputeKernel:
         """Compile a kernel that slangnb wrote itself, through the guard; each text once.
@@ -321,11 +319,16 @@ class Session:
         BackendError
             While that kernel runs.
         """
+        self.device  # noqa: B018 - raises once the session is closed
         if self.busy():
             raise BackendError(
                 "the device still runs the kernel that you stopped waiting for",
                 remedy="wait until it ends, or restart the notebook's kernel if it never does",
             )
+
+    def sources_of(self, module: Module) -> Mapping[str, Source]:
+        """Give the sources of a module and of all that it imports, by hashed name: where a remedy may look."""
+        return {u.module: u.source for u in self._graph.chain(module._key)}
 
     def texts_of(self, module: Module) -> list[str]:
         """Give the sources of a module and of all that it imports."""
@@ -343,6 +346,7 @@ class Session:
             for device in self._devices.values():
                 device.close()
         self._devices.clear()
+        self.stopped = -1  # calls look at this first
         self._closed = BackendError(
             "this session is closed", remedy="sn.session() makes a new one; run the cells again"
         )

@@ -102,13 +102,24 @@ def as_array(data: Any, grad: bool = False) -> np.ndarray:
         array = np.asarray(data)
         if array.dtype.kind == "f" or (grad and array.dtype.kind in "iu"):
             array = array.astype(np.float32)
-        elif array.dtype.kind in "iu":
+        elif array.dtype.kind in "iu" and -(2**31) <= array.min(initial=0) <= array.max(initial=0) < 2**31:
             array = array.astype(np.int32)
     if array.dtype.newbyteorder("=").name not in SLANG_NAMES:
         raise CallError(
             f"an array of {array.dtype} has no counterpart in Slang", remedy="cast it first, as in x.astype(np.float32)"
         )
     return tidy(array)
+
+
+def _check_cast(array: np.ndarray, dtype: str) -> None:
+    """Refuse a cast to integers that would wrap around, or that has no value for NaN."""
+    if np.dtype(dtype).kind not in "iu" or array.size == 0:
+        return
+    limits = np.iinfo(dtype)
+    if not (limits.min <= array.min() and array.max() <= limits.max):
+        raise CallError(
+            f"{dtype} holds {limits.min} to {limits.max}; the data goes from {array.min()} to {array.max()}"
+        )
 
 
 def tensor(data: Any, *, grad: bool = False, dtype: Any = None, session: Session | None = None) -> slangpy.Tensor:
@@ -160,6 +171,7 @@ def tensor(data: Any, *, grad: bool = False, dtype: Any = None, session: Session
     except ValueError as error:
         raise CallError(f"this is not an array: {error}") from error
     scalar, inner = split_dtype(dtype_name(dtype)) if dtype is not None else (SLANG_NAMES[array.dtype.name], ())
+    _check_cast(array, SCALARS[scalar])
     array = tidy(array.astype(SCALARS[scalar], copy=False))
     if array.size == 0:
         raise CallError(

@@ -79,6 +79,12 @@ def call_error(
             argument=_argument_name(argument, info),
             remedy="pass numbers, numpy arrays, SlangPy tensors, or dicts of them for structs",
         )
+    if len(info.overloads) > 1 and bound is None and "Could not call function" in text:
+        return CallError(
+            f"{name}: SlangPy cannot tell which overload is meant by these arguments",
+            function=name,
+            remedy=f"give the functions different names; {_signatures(info)}",
+        )
     mismatch = _mismatch(text, info, bound)
     if mismatch is not None:
         return mismatch

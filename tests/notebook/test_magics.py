@@ -126,6 +126,13 @@ def test_python_names_stay_pythons(shell: Any, capsys: pytest.CaptureFixture[str
         run(shell, "%%slang -o foo\nfloat f(float a) { return a; }")
 
 
+def test_names_of_ipython_stay(shell: Any) -> None:
+    run(shell, "%%slang print\nfloat In(float a) { return a; }\nfloat use_in(float a) { return In(a); }")
+    assert isinstance(shell.user_ns["In"], list) and print is shell.user_ns.get("print", print)
+    assert run(shell, "use_in(2.0)") == 2.0
+    run(shell, "%%slang\nfloat after(float a) { return a; }")
+
+
 def test_structs_become_names(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
     run(shell, "%%slang\nstruct Sphere { float r; };\nfloat volume(Sphere s) { return s.r * s.r * s.r; }")
     assert capsys.readouterr().out == "compiled volume(s), struct Sphere\n"

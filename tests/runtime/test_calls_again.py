@@ -144,3 +144,58 @@ print(sn.session().compile("float f(float x) { return 2 * x; }").f(1.0))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ["this session is closed"] * 6 + ["2.0"]
+
+
+def test_overloads_are_told_apart(session: Any) -> None:
+    m = session.compile("""
+float ss(float x, float y) { return x * y; }
+float ss(float x) { return x; }
+float size(float2 v) { return length(v); }
+float size(float x) { return abs(x); }
+""")
+    assert (m.ss(2.0, 3.0), m.ss(4.0), m.ss(2.0, 5.0)) == (6, 4, 10)
+    assert (m.size((3.0, 4.0)), m.size(-2.0)) == (5, 2)
+
+
+def test_generic_functions_are_checked_backward(session: Any, ones: Any) -> None:
+    gd = session.compile("[Differentiable] T gd<T : __BuiltinFloatingPointType>(T x) { return x * x; }").gd
+    x = sn.tensor(f32(1, 2, 3), grad=True)
+    y = ones(gd(x, _result="tensor"))
+    for _ in range(2):
+        gd.bwds(x, _result=y)
+        assert x.grad.to_numpy().tolist() == [2, 4, 6]
+    gd.bwds(x, _result=y, accumulate=True)
+    assert x.grad.to_numpy().tolist() == [4, 8, 12]
+    for wrong in ({"_result": y.detach()}, {"_result": f32(1, 1, 1)}, {}):
+        with pytest.raises(sn.GradientError, match="_result must be a tensor"):
+            gd.bwds(x, **wrong)
+    with pytest.raises(sn.GradientError, match="slice"):
+        gd.bwds(sn.tensor(f32(0, 1, 2, 3), grad=True)[1:4], _result=y)
+
+
+def test_gradient_of_another_type_is_refused(session: Any, ones: Any) -> None:
+    sq = session.compile(SQUARE).sq
+    y = ones(sq(sn.tensor(f32(1, 2)), _result="tensor"))
+    odd = sn.tensor(np.zeros(2))
+    with pytest.raises(sn.GradientError, match="holds float, but its gradient double"):
+        sq.bwds(sn.tensor(f32(1, 2)).with_grads(odd, odd, zero=False), _result=y)
+
+
+def test_dict_for_a_vector_and_texture_results(session: Any) -> None:
+    m = session.compile("float total(float3 v) { return v.x + v.y + v.z; } float3 triple(float x) { return x; }")
+    assert m.total({"x": f32(1, 2), "y": 2.0, "z": 3.0}, _result="numpy").tolist() == [6, 7]
+    for call in (lambda x: m.triple(x, _result="texture"), m.triple.return_type("texture")):
+        with pytest.raises(sn.CallError, match="returns float3, which no texture can hold"):
+            call(np.ones((4, 4), np.float32))
+
+
+def test_numbers_that_do_not_fit() -> None:
+    assert sn.tensor([2**40, 1]).to_numpy().tolist() == [2**40, 1]
+    for data in ([300.7], [-1], [float("nan")]):
+        with pytest.raises(sn.CallError, match="uint8 holds 0 to 255"):
+            sn.tensor(data, dtype="uint8_t")
+
+
+def test_backward_function_is_made_once(session: Any) -> None:
+    sq = session.compile(SQUARE).sq
+    assert sq.bwds is sq.bwds

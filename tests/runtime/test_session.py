@@ -131,6 +131,12 @@ def test_included_files_are_part_of_the_content(session: Any, tmp_path: Path) ->
     assert session.compile(text, include=(tmp_path,)).scaled(3.0) == 15.0
 
 
+def test_a_file_that_includes_itself_is_an_error(session: Any, tmp_path: Path) -> None:
+    (tmp_path / "loop.h").write_text('#include "loop.h"\n')
+    with pytest.raises(sn.CompileError, match=r"loop\.h includes itself"):
+        session.compile('#include "loop.h"\nfloat f(float x) { return x; }', include=(tmp_path,))
+
+
 def test_two_hundred_edits_are_never_stale(session: Any) -> None:
     session.compile("public float step_of(float x) { return x; }", "edited")
     user = session.compile("import edited; float use(float x) { return step_of(x); }").use
