@@ -164,11 +164,11 @@ def test_unnamed_cells_die_with_their_functions(session: Any) -> None:
 def test_generic_and_overloaded_functions(session: Any) -> None:
     m = session.compile("""
 T twice<T : __BuiltinFloatingPointType>(T x) { return x + x; }
-float size(float x) { return abs(x); }
+float size(float x, float scale) { return abs(x) * scale; }
 float size(float2 x) { return length(x); }
 """)
     assert m.twice(1.5) == 3.0
-    assert m.size(-2.0) == 2.0
+    assert m.size(-2.0, 1.0) == 2.0
     assert m.size((3.0, 4.0)) == 5.0
 
 
