@@ -128,8 +128,9 @@ class Function:
         plan = self._plans.get(key)
         if plan is None:
             return self._first(key, args, kwargs, accumulate)
-        if plan.recheck:
+        if plan.recheck and (self._passed is None or not self._passed.fits(kwargs, values)):
             self._checked(args, kwargs)
+            self._passed = remember(plan, kwargs, values)
         try:
             if plan.plain:
                 self._recent = remember(plan, kwargs, values)
@@ -263,7 +264,8 @@ class Function:
         """Say what the function is now, for ``help``, ``f?`` and tab completion; forget the plans of the old one."""
         info = self._target.info
         self._plans, self._version = {}, self._target.version
-        self._recent: Recent | None = None
+        self._recent: Recent | None = None  # what may be called without a look
+        self._passed: Recent | None = None  # what passed the checks that are made at every call
         self.__name__ = self.__qualname__ = info.name
         self.__doc__ = describe(info, self._target.module)
         self.__signature__ = python_signature(info)

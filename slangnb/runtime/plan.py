@@ -124,14 +124,14 @@ class Recent:
         Of the named arguments.
     values : tuple
         All arguments.
-    gradients : tuple of (Tensor, bool, bool)
-        Its tensors, and whether they had gradients: these may be attached later.
+    gradients : tuple of (Tensor, Tensor or None, Tensor or None)
+        Its tensors with their gradients: others may be attached later.
     """
 
     node: FunctionNode
     names: tuple[str, ...]
     values: tuple[Any, ...]
-    gradients: tuple[tuple[slangpy.Tensor, bool, bool], ...]
+    gradients: tuple[tuple[slangpy.Tensor, slangpy.Tensor | None, slangpy.Tensor | None], ...]
 
     def fits(self, kwargs: dict[str, Any], values: tuple[Any, ...]) -> bool:
         """Tell whether a call is like the last one."""
@@ -140,10 +140,7 @@ class Recent:
         for new, old in zip(values, self.values, strict=True):
             if new is not old and not (type(new) is type(old) is float):
                 return False
-        for tensor, has_in, has_out in self.gradients:
-            if (tensor.grad_in is not None) is not has_in or (tensor.grad_out is not None) is not has_out:
-                return False
-        return True
+        return all(t.grad_in is grad_in and t.grad_out is grad_out for t, grad_in, grad_out in self.gradients)
 
 
 def remember(plan: Plan, kwargs: dict[str, Any], values: tuple[Any, ...]) -> Recent | None:
@@ -153,7 +150,7 @@ def remember(plan: Plan, kwargs: dict[str, Any], values: tuple[Any, ...]) -> Rec
     gradients = []
     for value in values:
         if type(value) is spy.Tensor and value.storage.size <= LARGEST_KEPT_BYTES:
-            gradients.append((value, value.grad_in is not None, value.grad_out is not None))
+            gradients.append((value, value.grad_in, value.grad_out))
         elif type(value) not in PLAIN and type(value) is not str:
             return None
     return Recent(plan.node, tuple(kwargs), values, tuple(gradients))
