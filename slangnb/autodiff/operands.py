@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from slangnb.autodiff.kernels import Operand, components
-from slangnb.compiler.reflection import Parameter, plain_name
+from slangnb.compiler.reflection import innermost_scalar, plain_name
 from slangnb.errors import CallError, GradientError
 from slangnb.runtime.binding import Bound, Slot
 from slangnb.runtime.tensors import SCALARS, check_extent, tidy
@@ -131,7 +131,7 @@ def _read(name: str, slot: Slot, device: slangpy.Device) -> tuple[str, tuple[int
             )
         check_extent(value, f"{name}: {p.name!r}")
         shape = (*value.shape.as_tuple(), *value.dtype.shape.as_tuple())
-        kind, scalar = "tensor", _scalar(value)
+        kind, scalar = "tensor", innermost_scalar(value.dtype)
     else:
         array = np.asarray(value)
         kind = "numpy" if isinstance(value, np.ndarray) else "number"
@@ -162,19 +162,12 @@ def _read(name: str, slot: Slot, device: slangpy.Device) -> tuple[str, tuple[int
     return kind, outer
 
 
-def _scalar(t: slangpy.Tensor) -> str:
-    element: Any = t.dtype
-    while element.element_type is not None and element.element_type.full_name != element.full_name:
-        element = element.element_type
-    return element.full_name
-
-
 def _call_shape(name: str, shapes: list[tuple[str, tuple[int, ...]]]) -> tuple[int, ...]:
     large = [s for _, s in shapes if int(np.prod(s)) > 1]
     return large[0] if large else ()
 
 
-def flat(given: Given, p: Parameter | None = None) -> np.ndarray:
+def flat(given: Given) -> np.ndarray:
     """Give a number or an array as contiguous scalars of the parameter's type."""
     dtype = SCALARS[given.operand.type.scalar]
     return tidy(np.asarray(given.value, dtype=dtype)).reshape(-1)

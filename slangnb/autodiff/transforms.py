@@ -11,6 +11,7 @@ import numpy as np
 from slangnb.autodiff.kernels import ENTRY, GROUP, REDUCE_ENTRY, REDUCE_TEXT, kernel_text, slots
 from slangnb.autodiff.operands import Given, flat, size, sort_arguments
 from slangnb.autodiff.tuning import MOST_THREADS, per_thread
+from slangnb.compiler.reflection import Signature, innermost_scalar
 from slangnb.errors import CallError, GradientError
 from slangnb.runtime.binding import bind
 from slangnb.runtime.function import Function
@@ -50,12 +51,12 @@ class Transform:
                 f"{target.info.name} is overloaded or generic; value_and_grad cannot tell which is meant"
             )
         given, shape = sort_arguments(bound, self._wrt, session.device)
-        value, grads = self._run(given, shape)
+        value, grads = self._run(bound.signature, given, shape)
         if self._single:
             (grads,) = grads.values()
         return (value, grads) if self._value else grads
 
-    def _run(self, given: list[Given], shape: tuple[int, ...]) -> tuple[float, dict[str, Any]]:
+    def _run(self, signature: Signature, given: list[Given], shape: tuple[int, ...]) -> tuple[float, dict[str, Any]]:
         session = self._function._target.session
         device = session.device
         count = int(np.prod(shape))
@@ -63,10 +64,10 @@ class Transform:
         threads = -(-count // (k * GROUP)) * GROUP
         if threads > MOST_THREADS:
             raise CallError(f"{count} elements are too many for one call", remedy="split the data and add the results")
-        kernels = self._get(given, k, threads * k == count)
+        kernels = self._get(signature, given, k, threads * k == count)
         groups = threads // GROUP
         variables, outputs = self._buffers(given, count)
-        rows = sum(n for _, n in slots(bound_signature(self._function), [g.operand for g in given]))
+        rows = sum(n for _, n in slots(signature, [g.operand for g in given]))
         partial, total = make_buffer(device, rows * groups), make_buffer(device, rows * 2)
         seed = 1.0 / count if self._reduce == "mean" else 1.0
         encoder = device.create_command_encoder()
@@ -136,36 +137,25 @@ class Transform:
                 variables[f"out_{o.name}"] = made.storage
         return variables, outputs
 
-    def _get(self, given: list[Given], k: int, exact: bool) -> _Kernels:
+    def _get(self, signature: Signature, given: list[Given], k: int, exact: bool) -> _Kernels:
         target = self._function._target
         operands = tuple(g.operand for g in given)
-        key = (target.version, tuple((o.name, o.each, o.wanted) for o in operands), k, exact)
+        key = (target.version, str(signature), tuple((o.name, o.each, o.wanted) for o in operands), k, exact)
         found = self._kernels.get(key)
         if found is None:
             loaded = self._function._loaded()
-            text = kernel_text(bound_signature(self._function), loaded.name, operands, k, exact)
+            text = kernel_text(signature, loaded.name, operands, k, exact)
             main = target.session.kernel(text, ENTRY, target.owner)
             reduce = target.session.kernel(REDUCE_TEXT, REDUCE_ENTRY, None)
             found = self._kernels[key] = _Kernels(main, reduce)
         return found
 
 
-def bound_signature(function: Function) -> Any:
-    """Give the one signature of a function."""
-    return function.info.signature
-
-
 def packed(t: slangpy.Tensor) -> bool:
     """Tell whether a tensor's elements are stored without gaps, as the kernel reads them."""
-    return t.dtype.buffer_layout.stride == np.dtype(SCALARS[_innermost(t)]).itemsize * max(
+    return t.dtype.buffer_layout.stride == np.dtype(SCALARS[innermost_scalar(t.dtype)]).itemsize * max(
         1, int(np.prod(t.dtype.shape.as_tuple()))
     )
-
-
-def _innermost(t: slangpy.Tensor) -> str:
-    from slangnb.autodiff.operands import _scalar
-
-    return _scalar(t)
 
 
 def make_buffer(device: slangpy.Device, floats: int) -> slangpy.Buffer:

@@ -234,16 +234,17 @@ def type_info(t: Any) -> TypeInfo:
     kind = kinds.get(type(t), "other")
     if isinstance(t, refl.TensorType):
         access = t.access.name
-        return TypeInfo(name, "tensor", _innermost(t.dtype), (), False, {}, access, t.diff_tensor)
+        return TypeInfo(name, "tensor", innermost_scalar(t.dtype), (), False, {}, access, t.diff_tensor)
     if kind != "other" and name != "void":
-        return TypeInfo(name, kind, _innermost(t), t.shape.as_tuple(), t.differentiable)
+        return TypeInfo(name, kind, innermost_scalar(t), t.shape.as_tuple(), t.differentiable)
     if isinstance(t, refl.StructType):
         fields = {n: type_info(f.type) for n, f in t.fields.items()}
         return TypeInfo(name, "struct", "", (), t.differentiable, fields)
     return TypeInfo(name, "other")
 
 
-def _innermost(t: Any) -> str:
+def innermost_scalar(t: Any) -> str:
+    """Give the name of the scalar type at the bottom of SlangPy's reflection of a vector, matrix or array type."""
     while t.element_type is not None and t.element_type is not t and t.element_type.full_name != t.full_name:
         t = t.element_type
     return t.full_name

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slangnb.compiler.reflection import TypeInfo, plain_name
+from slangnb.compiler.reflection import TypeInfo, innermost_scalar, plain_name
 from slangnb.errors import CallError
 from slangnb.runtime.binding import Bound, Slot
 from slangnb.runtime.tensors import SCALARS, SLANG_NAMES, check_extent
@@ -240,7 +240,7 @@ def _check_result(function: str, returns: TypeInfo, result: Any, device: slangpy
     if returns.name == "void":
         raise CallError(f"{function} returns nothing, so it takes no _result", function=function, argument="_result")
     if isinstance(result, spy.Tensor) and returns.scalar:
-        given = _scalar_of(result)
+        given = innermost_scalar(result.dtype)
         if given in SCALARS and given != returns.scalar:
             raise CallError(
                 f"{function}: _result holds {given}, but the function returns {plain_name(returns.name)}",
@@ -248,13 +248,6 @@ def _check_result(function: str, returns: TypeInfo, result: Any, device: slangpy
                 argument="_result",
                 remedy="SlangPy would convert each value silently; make the tensor with the function's type",
             )
-
-
-def _scalar_of(t: slangpy.Tensor) -> str:
-    element: Any = t.dtype
-    while element.element_type is not None and element.element_type.full_name != element.full_name:
-        element = element.element_type
-    return element.full_name
 
 
 def batched(slot: Slot) -> bool:
