@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from slangnb.autodiff.gradcheck import gradcheck
+    from slangnb.autodiff.products import hvp, jvp, vjp
     from slangnb.autodiff.transforms import grad, value_and_grad
     from slangnb.errors import (
         BackendError,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
         SlangNbError,
     )
     from slangnb.notebook.extension import load_ipython_extension, unload_ipython_extension
+    from slangnb.runtime.parameter import Parameter
     from slangnb.runtime.session import Session, session
     from slangnb.runtime.tensors import tensor
     from slangnb.views import show
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
 _HOMES = {
     "gradcheck": "slangnb.autodiff.gradcheck",
     "grad": "slangnb.autodiff.transforms",
+    "hvp": "slangnb.autodiff.products",
+    "jvp": "slangnb.autodiff.products",
+    "vjp": "slangnb.autodiff.products",
     "value_and_grad": "slangnb.autodiff.transforms",
     "BackendError": "slangnb.errors",
     "CallError": "slangnb.errors",
@@ -38,6 +43,7 @@ _HOMES = {
     "GradientError": "slangnb.errors",
     "GradientWarning": "slangnb.errors",
     "SlangNbError": "slangnb.errors",
+    "Parameter": "slangnb.runtime.parameter",
     "Session": "slangnb.runtime.session",
     "session": "slangnb.runtime.session",
     "tensor": "slangnb.runtime.tensors",
@@ -52,16 +58,20 @@ __all__ = [
     "CompileError",
     "GradientError",
     "GradientWarning",
+    "Parameter",
     "Session",
     "SlangNbError",
     "grad",
     "gradcheck",
+    "hvp",
+    "jvp",
     "load_ipython_extension",
     "session",
     "show",
     "tensor",
     "unload_ipython_extension",
     "value_and_grad",
+    "vjp",
 ]
 
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from slangnb.autodiff.kernels import components
-from slangnb.autodiff.operands import Given, flat, sort_arguments
 from slangnb.autodiff.transforms import grad
 from slangnb.errors import GradientError
 from slangnb.runtime.binding import bind
 from slangnb.runtime.function import Function
+from slangnb.runtime.fused.gather import Given
+from slangnb.runtime.fused.job import components
 from slangnb.runtime.tensors import SCALARS
 
 #: Relative step: the fourth-order formula's truncation and float32's rounding are about equal there.

@@ -35,6 +35,12 @@ class TypeInfo:
         Of a tensor parameter.
     carries_gradient : bool
         Of a tensor parameter: True for ``DiffTensor``, ``IDiffTensor`` and their kin.
+    carries : tuple of str
+        Of a struct: the fields that its derivative has.
+    element : str
+        Of a tensor parameter: the type of its elements.
+    dims : int
+        Of a tensor parameter: its number of dimensions.
     """
 
     name: str
@@ -45,6 +51,9 @@ class TypeInfo:
     fields: Mapping[str, TypeInfo] = field(default_factory=dict)
     access: str = ""
     carries_gradient: bool = False
+    carries: tuple[str, ...] = ()
+    element: str = ""
+    dims: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,13 +243,24 @@ def type_info(t: Any) -> TypeInfo:
     kind = kinds.get(type(t), "other")
     if isinstance(t, refl.TensorType):
         access = t.access.name
-        return TypeInfo(name, "tensor", innermost_scalar(t.dtype), (), False, {}, access, t.diff_tensor)
+        own = t.dtype.full_name
+        return TypeInfo(
+            name, "tensor", innermost_scalar(t.dtype), (), False, {}, access, t.diff_tensor, (), own, t.dims
+        )
     if kind != "other" and name != "void":
         return TypeInfo(name, kind, innermost_scalar(t), t.shape.as_tuple(), t.differentiable)
     if isinstance(t, refl.StructType):
-        fields = {n: type_info(f.type) for n, f in t.fields.items()}
-        return TypeInfo(name, "struct", "", (), t.differentiable, fields)
+        order = [f.name for f in t.type_reflection.fields]  # `t.fields` has an order of its own
+        fields = {n: type_info(t.fields[n].type) for n in sorted(t.fields, key=order.index)}
+        carries = tuple(n for n in fields if n in _derivative_fields(t))
+        return TypeInfo(name, "struct", "", (), t.differentiable, fields, carries=carries)
     return TypeInfo(name, "other")
+
+
+def _derivative_fields(t: Any) -> tuple[str, ...]:
+    """Give the fields of a struct's ``Differential``: ``no_diff`` fields and those without derivative are not there."""
+    derivative = t.derivative if t.differentiable else None
+    return tuple(getattr(derivative, "fields", ()))
 
 
 def innermost_scalar(t: Any) -> str:

@@ -33,8 +33,10 @@ class Bound:
     result_place: int | str | None = None
 
 
-def bind(info: FunctionInfo, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Bound | None:
+def bind(info: FunctionInfo, args: Sequence[Any], kwargs: Mapping[str, Any], need_outputs: bool = True) -> Bound | None:
     """Bind the arguments, or give None for a generic or overloaded function where SlangPy must decide.
+
+    With `need_outputs` false, ``out`` parameters may be missing.
 
     Raises
     ------
@@ -52,11 +54,11 @@ def bind(info: FunctionInfo, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
     if not info.overloads:
         return None
     if info.signature is not None:
-        return bind_one(info.signature, args, kwargs)
+        return bind_one(info.signature, args, kwargs, need_outputs)
     fits = []
     for overload in info.overloads:
         try:
-            fits.append(bind_one(overload, args, kwargs))
+            fits.append(bind_one(overload, args, kwargs, need_outputs))
         except CallError:
             continue
     if not fits:
@@ -65,7 +67,7 @@ def bind(info: FunctionInfo, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
     return fits[0] if len(fits) == 1 else None
 
 
-def bind_one(signature: Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Bound:
+def bind_one(signature: Signature, args: Sequence[Any], kwargs: Mapping[str, Any], need_outputs: bool = True) -> Bound:
     """Bind the arguments to one signature; raises CallError as `bind` does."""
     name, parameters = signature.name, signature.parameters
     names = [p.name for p in parameters]
@@ -89,7 +91,8 @@ def bind_one(signature: Signature, args: Sequence[Any], kwargs: Mapping[str, Any
         if key in slots:
             raise CallError(f"{name}: argument {key!r} is given twice", function=name, argument=key)
         slots[key] = Slot(parameters[names.index(key)], value, key)
-    missing = [p.name for p in parameters if p.name not in slots and not p.optional]
+    free = [p for p in parameters if p.name not in slots and not p.optional]
+    missing = [p.name for p in free if need_outputs or p.io != "out"]
     if missing:
         listed = " and ".join(map(repr, missing))
         raise CallError(

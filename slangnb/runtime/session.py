@@ -7,7 +7,7 @@ import contextlib
 import os
 import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,10 @@ from slangnb.errors import BackendError, CallError, CompileError
 from slangnb.runtime import guarding
 from slangnb.runtime.building import Builder, check_name, make_source, read_file
 from slangnb.runtime.function import Step, Target
+from slangnb.runtime.fused.plans import Plans
+from slangnb.runtime.fused.pool import Pool
 from slangnb.runtime.module import Module
+from slangnb.runtime.stale import Versions
 
 if TYPE_CHECKING:
     import slangpy
@@ -66,6 +69,8 @@ class Session:
         self._unnamed: weakref.WeakValueDictionary[str, Module] = weakref.WeakValueDictionary()
         self.stopped: int | None = None  # the submission whose wait was interrupted
         self._reading: list[Path] = []
+        self.said: set[Hashable] = set()  # warnings that are given once
+        self.versions = Versions()
         self._closed: BackendError | None = None
         self._broken: list[tuple[str, CompileError]] = []
         self._devices: dict[Backend, slangpy.Device] = {}
@@ -80,6 +85,7 @@ class Session:
         self._guard = Guard(backend, self.guard_seconds)
         if self.guard_enabled:
             self._guard.start()
+        self.pool, self.plans = Pool(self.device), Plans()
         self._builder = Builder(self.device, self._graph, self._check_module, self._need_file)
 
     @property
@@ -292,15 +298,22 @@ class Session:
         if self.guard_enabled:
             guarding.check_text(self._guard, self._known, name, text, entry, units, self._builder.sources)
 
-    def wait(self) -> None:
-        """Wait for the device; the stop button interrupts this, though not the kernel that runs there."""
+    def wait(self, submitted: int | None = None) -> None:
+        """Wait for the device, or for one submission; the stop button interrupts this, not the kernel that runs there.
+
+        Hardware is asked without a pause for the first millisecond: a pause would cost more than most kernels take.
+        Software Vulkan computes on the same cores, and gets them at once.
+        """
         device = self.device
-        submitted = device.submit_command_buffers([])
-        pause = 0.0
+        if submitted is None:
+            submitted = device.submit_command_buffers([])
+        patience = time.perf_counter() + (0.0 if self._backend.software else 1e-3)
+        pause = 2e-5
         try:
             while not device.is_submit_finished(submitted):
-                time.sleep(pause)
-                pause = min(0.01, pause + 0.0001)
+                if time.perf_counter() > patience:
+                    time.sleep(pause)
+                    pause = min(0.01, pause * 1.1)
         except KeyboardInterrupt:
             self.stopped = submitted
             raise
@@ -343,6 +356,8 @@ class Session:
         if not (
             self._devices and self.busy()
         ):  # closing waits, and a kernel that never ends would take this process along
+            self.plans.clear()
+            self.pool.clear()
             for device in self._devices.values():
                 device.close()
         self._devices.clear()

@@ -1,0 +1,70 @@
+"""Finds what a transform differentiates: the signature that a call means, and how the kernel writes that call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from slangnb.errors import CallError, GradientError
+from slangnb.runtime.binding import Bound, bind
+from slangnb.runtime.function import Function
+
+
+@dataclass(frozen=True, slots=True)
+class Callee:
+    """A bound call, and the Slang text that stands for the function in a kernel."""
+
+    bound: Bound
+    call: str
+    prelude: str = ""
+
+    @property
+    def name(self) -> str:
+        """The function's name, for messages."""
+        return self.bound.signature.name
+
+
+def find(function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any], transform: str) -> Callee:
+    """Bind a call.
+
+    Raises
+    ------
+    CallError
+        If the arguments do not fit.
+    GradientError
+        If the function is not differentiable, or it cannot be told which overload is meant.
+    """
+    info = function.info
+    bound = bind(info, args, kwargs, need_outputs=False)
+    if bound is None:
+        raise GradientError(f"{info.name} is overloaded or generic; {transform} cannot tell which is meant")
+    signature = bound.signature
+    if not signature.differentiable:
+        raise GradientError(
+            f"{signature.name} is not differentiable",
+            function=signature.name,
+            remedy=f"write [Differentiable] above {signature.name}",
+        )
+    return Callee(bound, signature.name)
+
+
+def check_function(function: Any, transform: str) -> Function:
+    """Refuse what is not a Slang function, such as another transform: the compiler cannot nest them."""
+    if isinstance(function, Function):
+        return function
+    remedy = "for second derivatives use sn.hvp(f, wrt=...)" if callable(function) else ""
+    raise CallError(f"{transform} takes a function of a Slang module, not a {type(function).__name__}", remedy=remedy)
+
+
+def check_names(callee: Callee, names: tuple[str, ...] | None) -> None:
+    """Refuse `wrt` names that are no parameters."""
+    known = [p.name for p in callee.bound.signature.parameters]
+    for name in names or ():
+        if name not in known:
+            raise CallError(
+                f"{callee.name} has no parameter {name!r}",
+                function=callee.name,
+                argument=name,
+                remedy=f"wrt may name {', '.join(known)}",
+            )

@@ -1,0 +1,256 @@
+"""Products with derivatives: `jvp`, `vjp` and `hvp`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from slangnb.autodiff.assemble import gradients, results
+from slangnb.autodiff.callee import Callee, check_function, check_names, find
+from slangnb.autodiff.health import look
+from slangnb.autodiff.transforms import as_names, make_call, split_seed
+from slangnb.compiler.reflection import Parameter, Signature, plain_name
+from slangnb.errors import CallError, GradientError
+from slangnb.runtime.binding import Bound, Slot
+from slangnb.runtime.function import Function
+from slangnb.runtime.fused.engine import Wish
+from slangnb.runtime.fused.job import PLAIN_KINDS, declare
+from slangnb.runtime.fused.values import NotFusedError
+from slangnb.runtime.stale import Snapshot
+
+
+def jvp(function: Function, primals: Mapping[str, Any], tangents: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Give a function's result and its directional derivative, by forward mode in one kernel.
+
+    Parameters
+    ----------
+    function : Function
+        A differentiable Slang function.
+    primals : mapping
+        All arguments by name.
+    tangents : mapping
+        The direction: for each argument that moves, a value of its shape or one that broadcasts to it. Arguments that
+        are not named stay.
+
+    Returns
+    -------
+    y, dy
+        For each element the result, and its derivative in the direction: tensors if a tensor came in, else numpy, or
+        floats for a single call. Several outputs come as dicts by name.
+
+    Raises
+    ------
+    CallError, GradientError
+        For arguments that do not fit, and for tangents of what has no derivative.
+
+    Examples
+    --------
+    >>> import slangnb as sn
+    >>> m = sn.session().compile("[Differentiable] float f(float a, float x) { return a * x * x; }")
+    >>> sn.jvp(m.f, {"a": 2.0, "x": 3.0}, {"x": 1.0})
+    (18.0, 12.0)
+    """
+    function = check_function(function, "jvp")
+    function._target.session.refuse_while_stopped()
+    if not tangents:
+        raise CallError(
+            "jvp needs a tangent for at least one argument", remedy="sn.jvp(f, dict(x=x), dict(x=direction))"
+        )
+    callee = find(function, (), primals, "jvp")
+    check_names(callee, tuple(tangents))
+    _refuse_tensors(callee, "jvp")
+    call = make_call(function, callee, tangents=tangents)
+    try:
+        prepared = call.prepare(Wish("tangent", stores=True))
+    except NotFusedError as reason:
+        raise GradientError(f"{callee.name}: jvp does not take this call: {reason}", function=callee.name) from None
+    ran = call.run(prepared)
+    return results(prepared, ran.outputs), results(prepared, ran.tangents)
+
+
+def vjp(function: Function, /, *args: Any, **kwargs: Any) -> tuple[Any, Callable[..., dict[str, Any]]]:
+    """Give a function's result, and a function that pulls gradients of the result back to the arguments.
+
+    Parameters
+    ----------
+    function : Function
+        A differentiable Slang function.
+    *args, **kwargs
+        Its arguments.
+
+    Returns
+    -------
+    y, pull
+        The result for each element, as of `jvp`; and ``pull(seed=None)``, which takes the gradient of some loss with
+        respect to `y` (of `y`'s shape, or one that broadcasts to it; by default 1) and gives the gradients of all
+        arguments by name, as `value_and_grad` does. It refuses to run after slangnb saw an argument change.
+
+    Raises
+    ------
+    CallError, GradientError
+        For arguments that do not fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import slangnb as sn
+    >>> m = sn.session().compile("[Differentiable] float f(float a, float x) { return a * x * x; }")
+    >>> y, pull = sn.vjp(m.f, a=2.0, x=np.array([1, 2], np.float32))
+    >>> y, pull(np.array([1, 10], np.float32))["x"]
+    (array([2., 8.], dtype=float32), array([ 4., 80.], dtype=float32))
+    """
+    function = check_function(function, "vjp")
+    function._target.session.refuse_while_stopped()
+    callee = _with_copies(find(function, args, kwargs, "vjp"))
+    forward = make_call(function, callee)
+    try:
+        prepared = forward.prepare(Wish("forward", stores=True))
+    except NotFusedError as reason:
+        raise GradientError(f"{callee.name}: vjp does not take this call: {reason}", function=callee.name) from None
+    y = results(prepared, forward.run(prepared, read=False).outputs)
+    snapshot = Snapshot.of(forward.session.versions, [s.value for s in callee.bound.slots])
+
+    def pull(seed: Any = None) -> dict[str, Any]:
+        """Give the gradients of the arguments for a gradient of the result."""
+        snapshot.check(forward.session.versions, callee.name)
+        factor, seeds = split_seed(seed, callee)
+        backward = make_call(function, callee, seeds=seeds)
+        prepared = backward.prepare(Wish("reverse"))
+        ran = backward.run(prepared, factor)
+        look(backward.session, callee.name, prepared, ran, 3)
+        return gradients(prepared, ran)
+
+    return y, pull
+
+
+def hvp(function: Function, wrt: str | Sequence[str] | None = None) -> Callable[..., Any]:
+    """Make a function that gives Hessian-vector products of the sum of a function, by reverse over forward mode.
+
+    Parameters
+    ----------
+    function : Function
+        A Slang function that can be differentiated twice, with parameters of plain types or tensors without gradient.
+    wrt : str or sequence of str, optional
+        The variables of the Hessian; by default all arguments that have a derivative.
+
+    Returns
+    -------
+    callable
+        ``product(..., v=v)`` takes the function's arguments and a direction: an array for a single name, a dict by name
+        otherwise (names left out stay). It gives H v, of the kind that came in: one value for a single name, else a
+        dict. The Hessian is that of the sum over all elements, so shared arguments couple all of them.
+
+    Raises
+    ------
+    CallError, GradientError
+        When called with arguments that do not fit, or for a function that has no second derivative.
+
+    Examples
+    --------
+    >>> import slangnb as sn
+    >>> m = sn.session().compile("[Differentiable] float f(float x, float y) { return x * x * y; }")
+    >>> sn.hvp(m.f)(x=3.0, y=5.0, v={"x": 1.0})
+    {'x': 10.0, 'y': 6.0}
+    """
+    function = check_function(function, "hvp")
+    names = as_names(wrt)
+    made: dict[tuple[int, tuple[str, ...]], tuple[Signature, str]] = {}
+
+    def product(*args: Any, v: Any, **kwargs: Any) -> Any:
+        function._target.session.refuse_while_stopped()
+        callee = find(function, args, kwargs, "hvp")
+        check_names(callee, names)
+        _refuse_tensors(callee, "hvp")
+        directions = {wrt: v} if isinstance(wrt, str) else dict(v) if isinstance(v, Mapping) else None
+        if not directions:
+            raise CallError("hvp needs the direction v as a dict by name", remedy="v={'x': direction}")
+        check_names(callee, tuple(directions))
+        key = id(callee.bound.signature), tuple(directions)
+        if key not in made:
+            made[key] = directional(callee, tuple(directions))
+        signature, text = made[key]
+        wrapper = _wrapped(callee, signature, text, directions)
+        own = tuple(s.parameter.name for s in callee.bound.slots if s.parameter.type.differentiable)
+        call = make_call(function, wrapper)
+        try:
+            prepared = call.prepare(Wish("reverse", names if names is not None else own))
+        except NotFusedError as reason:
+            raise GradientError(f"{callee.name}: hvp does not take this call: {reason}", function=callee.name) from None
+        ran = call.run(prepared)
+        found = gradients(prepared, ran)
+        return found[wrt] if isinstance(wrt, str) else found
+
+    return product
+
+
+WRAPPER = "slangnb_directional"
+
+
+def directional(callee: Callee, names: tuple[str, ...]) -> tuple[Signature, str]:
+    """Write the function of which `hvp` takes the gradient: the derivative in a direction.
+
+    Its parameters are the function's, and for each name the direction, which is held fixed.
+    """
+    signature = callee.bound.signature
+    _check_twice(signature)
+    parameters = list(signature.parameters)
+    declared = [f"{'no_diff ' if p.no_diff else ''}{declare(p.type, p.name)}" for p in parameters]
+    passed = []
+    for p in parameters:
+        pair = p.type.differentiable and not p.no_diff
+        if pair and p.name in names:
+            passed.append(f"diffPair({p.name}, v_{p.name})")
+        else:
+            passed.append(f"diffPair({p.name})" if pair else p.name)
+    moved = [Parameter(f"v_{p.name}", p.type, no_diff=True) for p in parameters if p.name in names]
+    declared += [f"no_diff {declare(p.type, p.name)}" for p in moved]
+    returns = plain_name(signature.returns.name)
+    text = (
+        f"[Differentiable] {returns} {WRAPPER}({', '.join(declared)})\n"
+        f"{{ return fwd_diff({callee.call})({', '.join(passed)}).d; }}"
+    )
+    return replace(signature, name=signature.name, parameters=(*parameters, *moved)), text
+
+
+def _wrapped(callee: Callee, signature: Signature, text: str, directions: Mapping[str, Any]) -> Callee:
+    extra = [Slot(p, directions[p.name[2:]], p.name) for p in signature.parameters[len(callee.bound.slots) :]]
+    prelude = f"{callee.prelude}\n{text}" if callee.prelude else text
+    return Callee(Bound(signature, (*callee.bound.slots, *extra)), WRAPPER, prelude)
+
+
+def _check_twice(signature: Signature) -> None:
+    if signature.returns.kind not in PLAIN_KINDS or any(p.io != "in" for p in signature.parameters):
+        raise GradientError(
+            f"{signature.name}: hvp takes functions that return a number, vector, matrix or array, without outputs",
+            function=signature.name,
+        )
+    for p in signature.parameters:
+        if p.type.kind == "struct" and p.type.differentiable and not p.no_diff:
+            raise GradientError(
+                f"{signature.name}: hvp does not take the struct {p.name!r} yet",
+                function=signature.name,
+                argument=p.name,
+                remedy=f"write a function of its fields: float f({plain_name(next(iter(p.type.fields.values())).name)} ...)",
+            )
+
+
+def _refuse_tensors(callee: Callee, transform: str) -> None:
+    """SlangPy's DiffTensor has a backward derivative only."""
+    for p in callee.bound.signature.parameters:
+        if p.type.carries_gradient:
+            raise GradientError(
+                f"{callee.name}: {p.name!r} is a {p.type.name}, whose reads have no forward derivative, so {transform} "
+                "cannot go through it",
+                function=callee.name,
+                argument=p.name,
+                remedy="declare it as Tensor<...> if it does not move, or pass its element as an argument",
+            )
+
+
+def _with_copies(callee: Callee) -> Callee:
+    """Copy numpy arguments, so that the pull sees the values that the result was made of."""
+    import numpy as np
+
+    slots = [replace(s, value=s.value.copy()) if isinstance(s.value, np.ndarray) else s for s in callee.bound.slots]
+    return replace(callee, bound=replace(callee.bound, slots=tuple(slots)))

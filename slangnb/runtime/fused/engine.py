@@ -1,0 +1,113 @@
+"""One call of a function as one launch: finds or prepares the launch, and fetches the values of this call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from slangnb.runtime.binding import Bound
+from slangnb.runtime.fused.gather import Given, GivenTensor, gather
+from slangnb.runtime.fused.job import Job
+from slangnb.runtime.fused.launch import Prepared, Ran
+from slangnb.runtime.fused.plans import kind_of
+
+if TYPE_CHECKING:
+    import slangpy
+
+    from slangnb.compiler.loading import Loaded
+    from slangnb.runtime.module import Module
+    from slangnb.runtime.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a launch shall give; the fields are those of `Job`, and `wrt` names the arguments of the gradients."""
+
+    mode: str
+    wrt: tuple[str, ...] | None = None
+    value: bool = False
+    stores: bool = False
+    accumulate: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a function.
+
+    Attributes
+    ----------
+    session : Session
+    owner : Module
+    loaded : Loaded
+        What `owner` means now.
+    bound : Bound
+        The arguments.
+    text : str
+        How a kernel writes the function, such as ``"f"``.
+    prelude : str
+        Slang text before the kernel.
+    tangents, seeds : mapping
+        By name of the argument, and by id of the output.
+    """
+
+    session: Session
+    owner: Module
+    loaded: Loaded
+    bound: Bound
+    text: str
+    prelude: str = ""
+    tangents: Mapping[str, Any] = field(default_factory=dict)
+    seeds: Mapping[str, Any] = field(default_factory=dict)
+
+    def prepare(self, wish: Wish) -> Prepared:
+        """Find or make the launch.
+
+        Raises
+        ------
+        CallError, GradientError, CompileError
+            For arguments or functions that cannot be right.
+        NotFusedError
+            For calls that only SlangPy can make.
+        """
+        kinds = tuple([(s.place, kind_of(s.value)) for s in self.bound.slots])
+        extras = kind_of(dict(self.tangents)), kind_of(dict(self.seeds))
+        key = (id(self.bound.signature), self.loaded.name, self.text, self.prelude, wish, kinds, extras)
+        return self.session.plans.get(key, lambda: self._make(wish))
+
+    def _make(self, wish: Wish) -> Prepared:
+        gathered = gather(self.bound, wish.wrt, self.tangents, self.seeds, self.session.device)
+        modules = ["slangpy"] if gathered.tensors else []
+        job = Job(
+            self.text,
+            (*modules, self.loaded.name),
+            gathered.arguments,
+            gathered.outputs,
+            wish.mode,
+            wish.value,
+            wish.stores,
+            wish.accumulate,
+            prelude=self.prelude,
+        )
+        types = self.loaded.module.layout.require_type_by_name
+        return Prepared(self.session, self.owner, self.bound.signature, job, gathered, types)
+
+    def run(
+        self,
+        prepared: Prepared,
+        seed: float = 1.0,
+        read: bool = True,
+        targets: Mapping[str, slangpy.Tensor] | None = None,
+        results: Mapping[str, slangpy.Tensor] | None = None,
+    ) -> Ran:
+        """Launch; see `Prepared.run`."""
+        values = {s.place: s.value for s in self.bound.slots}
+        sources = {"value": values, "tangent": self.tangents, "seed": self.seeds}
+
+        def fetch(g: Given | GivenTensor) -> Any:
+            found: Any = sources[g.role]
+            for step in g.route:
+                found = found[step]
+            return found
+
+        return prepared.run(fetch, seed, read, targets, results)

@@ -1,0 +1,357 @@
+"""Sorts the arguments of a call into leaves: one value for each element or one for all, wanted or not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from slangnb.compiler.reflection import Parameter, TypeInfo, innermost_scalar, plain_name
+from slangnb.errors import CallError, GradientError
+from slangnb.runtime.binding import Bound, Slot
+from slangnb.runtime.checks import check_value
+from slangnb.runtime.fused.job import PLAIN_KINDS, REAL, Argument, Leaf, Output, outputs_of
+from slangnb.runtime.fused.values import Held, NotFusedError, hold, packed_strides
+from slangnb.runtime.tensors import check_extent
+
+if TYPE_CHECKING:
+    import slangpy
+
+#: Numbers passed as uniforms, in words of four bytes: with the kernel's own they must fit 128 bytes.
+UNIFORM_WORDS = 20
+#: Shared numbers whose gradients one thread can keep; more belong into a tensor that the function indexes.
+MOST_SHARED = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A leaf with what was read of its value.
+
+    `route` says where the value is found in a call: a position or name, then keys of dicts; `argument` is the name of
+    its parameter; `role` is ``"value"``, ``"tangent"`` or ``"seed"``.
+    """
+
+    leaf: Leaf
+    held: Held
+    route: tuple[int | str, ...]
+    argument: str = ""
+    role: str = "value"
+
+
+@dataclass(frozen=True, slots=True)
+class GivenTensor:
+    """A tensor that the function indexes itself; `route` as for `Given`."""
+
+    name: str
+    type: TypeInfo
+    route: tuple[int | str, ...]
+    wanted: bool
+    role: str = "value"
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """All arguments of a call.
+
+    Attributes
+    ----------
+    arguments : tuple of Argument
+    outputs : tuple of Output
+    given : tuple of Given
+    tensors : tuple of GivenTensor
+    shape : tuple of int
+        Over which the function is mapped.
+    """
+
+    arguments: tuple[Argument, ...]
+    outputs: tuple[Output, ...]
+    given: tuple[Given, ...]
+    tensors: tuple[GivenTensor, ...]
+    shape: tuple[int, ...]
+
+
+def gather(
+    bound: Bound,
+    wrt: tuple[str, ...] | None,
+    tangents: Mapping[str, Any],
+    seeds: Mapping[str, Any],
+    device: slangpy.Device,
+) -> Gathered:
+    """Read all arguments.
+
+    Parameters
+    ----------
+    bound : Bound
+        The call.
+    wrt : tuple of str or None
+        Names of the arguments whose gradients are wanted; None: all that have a derivative.
+    tangents : mapping
+        Values by the argument's name that forward mode starts from.
+    seeds : mapping
+        Values by the output's id that reverse mode starts from.
+    device : slangpy.Device
+        Where tensors must live.
+
+    Raises
+    ------
+    CallError, GradientError
+        For arguments that cannot be right.
+    NotFusedError
+        For calls that only SlangPy can make.
+    """
+    signature = bound.signature
+    slots = {s.parameter.name: s for s in bound.slots}
+    arguments, given, tensors = [], [], []
+    for p in signature.parameters:
+        slot = slots.get(p.name)
+        pair = p.type.differentiable and not p.no_diff
+        if slot is None:
+            if p.io != "out":
+                raise NotFusedError(f"{p.name!r} has a default value")
+            arguments.append(Argument(p, pair))
+            continue
+        wanted = _is_wanted(signature.name, p, wrt)
+        if p.type.kind == "tensor":
+            argument, tensor = _tensor(signature.name, p, slot, wanted, device)
+            arguments.append(argument)
+            tensors.append(tensor)
+            continue
+        if p.io == "out":
+            raise NotFusedError(f"{p.name!r} is an output that is filled")
+        found = _leaves(signature.name, p, p.name, p.type, slot.value, (slot.place,), pair and wanted, device)
+        if p.name in tangents:
+            found += _tangents(signature.name, p, pair, tangents[p.name], device)
+        arguments.append(Argument(p, pair))
+        given += found
+    shape = call_shape(signature.name, given)
+    outputs = outputs_of(signature.returns, signature.parameters)
+    for o in outputs:
+        if o.id in seeds:
+            given += _seeds(signature.name, o, seeds[o.id], shape, device)
+    given = with_access(_unique(given), shape)
+    check_shared(signature.name, given, shape)
+    return Gathered(
+        tuple(_filled(a, given) for a in arguments),
+        tuple(replace(o, seeds=_leaves_of(o.id, "seed", given)) for o in outputs),
+        tuple(given),
+        tuple(tensors),
+        shape,
+    )
+
+
+def _is_wanted(function: str, p: Parameter, wrt: tuple[str, ...] | None) -> bool:
+    """Whether a gradient of this argument is asked for; refuse one that there cannot be."""
+    derivable = p.type.carries_gradient or (p.type.differentiable and not p.no_diff)
+    if wrt is None:
+        return derivable and p.io != "out"
+    if p.name not in wrt:
+        return False
+    if p.io == "out":
+        raise GradientError(
+            f"{function}: no gradient for {p.name!r}: it is an output", function=function, argument=p.name
+        )
+    if not derivable:
+        why = "is no_diff" if p.no_diff else f"has type {plain_name(p.type.name)}, which has no derivative"
+        raise GradientError(f"{function}: no gradient for {p.name!r}: it {why}", function=function, argument=p.name)
+    return True
+
+
+def _leaves(
+    function: str,
+    p: Parameter,
+    name: str,
+    t: TypeInfo,
+    value: Any,
+    route: tuple[int | str, ...],
+    wanted: bool,
+    device: slangpy.Device,
+) -> list[Given]:
+    """Read a value, or all fields of a dict; `name` is the argument's, such as ``"p.color"``."""
+    if t.kind == "struct" and isinstance(value, dict) and "_type" not in value:
+        check_value(function, name, t, value, device, False)
+        found = []
+        for key, inner in t.fields.items():
+            carried = wanted and key in t.carries
+            found += _leaves(function, p, f"{name}.{key}", inner, value[key], (*route, key), carried, device)
+        return found
+    if t.kind not in (*PLAIN_KINDS, "struct"):
+        raise NotFusedError(f"{name!r} has type {plain_name(t.name)}")
+    if t.kind in PLAIN_KINDS and isinstance(value, bool | int | float | np.ndarray):
+        check_value(function, name, t, np.ravel(value)[0] if np.size(value) == 1 else value, device, True)
+    held = hold(function, name, t, value, device)
+    suffix = name[len(p.name) :]
+    wanted = wanted and (t.kind == "struct" or t.scalar in REAL)
+    return [Given(Leaf(name.replace(".", "_"), suffix, t, "each", wanted), held, route, p.name)]
+
+
+def _tangents(function: str, p: Parameter, pair: bool, value: Any, device: slangpy.Device) -> list[Given]:
+    if not pair:
+        why = "is no_diff" if p.no_diff else f"has type {plain_name(p.type.name)}, which has no derivative"
+        raise GradientError(f"{function}: no tangent for {p.name!r}: it {why}", function=function, argument=p.name)
+    t = _derivative_of(p.type)
+    if t.kind == "struct" and not isinstance(value, dict):
+        raise NotFusedError(f"the tangent of {p.name!r} is no dict")
+    found = _leaves(function, p, p.name, t, value, (p.name,), False, device)
+    return [replace(g, role="tangent", leaf=replace(g.leaf, id=f"tangent_{g.leaf.id}")) for g in found]
+
+
+def _derivative_of(t: TypeInfo) -> TypeInfo:
+    """A struct with the fields that its derivative has."""
+    if t.kind != "struct":
+        return t
+    return replace(t, fields={n: _derivative_of(t.fields[n]) for n in t.carries})
+
+
+def _tensor(
+    function: str, p: Parameter, slot: Slot, wanted: bool, device: slangpy.Device
+) -> tuple[Argument, GivenTensor]:
+    """Take a tensor that the function indexes itself."""
+    import slangpy as spy
+
+    t, value = p.type, slot.value
+    if t.access != "read" or not isinstance(value, spy.Tensor):
+        raise NotFusedError(f"{p.name!r} is a {type(value).__name__} for {plain_name(t.name)}")
+    if value.device is not device:
+        raise CallError(
+            f"{function}: {p.name!r} lives on another device", function=function, remedy=f"sn.tensor({p.name})"
+        )
+    check_extent(value, f"{function}: {p.name!r}")
+    if value.dtype.full_name != t.element or len(value.shape.as_tuple()) != t.dims:
+        raise CallError(
+            f"{function}: {p.name!r} is a {len(value.shape.as_tuple())}-dimensional tensor of "
+            f"{plain_name(value.dtype.full_name)}, but the parameter is {t.name}",
+            function=function,
+            argument=p.name,
+        )
+    if wanted and innermost_scalar(value.dtype) != "float":
+        raise NotFusedError(f"{p.name!r}: there are float atomics only")
+    kind = "DiffTensor" if wanted else ("PrimalTensor" if t.carries_gradient else "Tensor")
+    if not t.name.startswith("I") and not t.name.startswith(f"{kind}<"):
+        kind = t.name.split("<")[0]
+        if kind == "DiffTensor":
+            raise NotFusedError(f"{p.name!r} is a DiffTensor without gradient")
+    element = plain_name(t.element)
+    return Argument(p, False, tensor=f"{kind}<{element}, {t.dims}>"), GivenTensor(p.name, t, (slot.place,), wanted)
+
+
+def call_shape(function: str, given: list[Given]) -> tuple[int, ...]:
+    """Broadcast the shapes of all values: sizes must be equal or 1, aligned at the last dimension."""
+    shape: tuple[int, ...] = ()
+    for g in given:
+        try:
+            shape = np.broadcast_shapes(shape, g.held.shape)
+        except ValueError:
+            name = str(g.route[-1]) if isinstance(g.route[-1], str) else g.leaf.id
+            raise CallError(
+                f"{function}: {name!r} has shape {g.held.shape}, the other arguments {shape}; give equal shapes, or 1 "
+                "in a dimension that is repeated",
+                function=function,
+                argument=name,
+            ) from None
+    return shape
+
+
+def with_access(given: list[Given], shape: tuple[int, ...]) -> list[Given]:
+    """Decide how each leaf is read."""
+    words = UNIFORM_WORDS
+    found = []
+    for g in given:
+        access = "strided"
+        h = g.held
+        if math.prod(h.shape) == 1:
+            size = len(g.leaf.parts) * (2 if g.leaf.type.scalar in ("double", "int64_t", "uint64_t") else 1)
+            from_host = h.kind != "tensor"
+            access = "uniform" if from_host and not g.leaf.whole and size <= words else "one"
+            if g.leaf.whole and shape == h.shape:
+                access = "each"
+            words -= size if access == "uniform" else 0
+            if access == "one" and h.offset:
+                access = "strided"
+        elif h.shape == shape:
+            step = 1 if g.leaf.whole else len(g.leaf.parts)
+            if h.kind != "tensor" or h.copied or (h.offset == 0 and h.strides == packed_strides(shape, step)):
+                access = "each"
+        found.append(replace(g, leaf=replace(g.leaf, access=access)))
+    return found
+
+
+def strides_in(g: Given, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Give the strides of a value over the call's shape, 0 where it is repeated.
+
+    Examples
+    --------
+    >>> t = TypeInfo("vector<float,3>", "vector", "float", (3,))
+    >>> strides_in(Given(Leaf("v", "", t, "strided"), Held("numpy", (4, 1)), ("v",)), (2, 4, 5))
+    (0, 3, 0)
+    """
+    h = g.held
+    own = h.strides
+    if h.kind != "tensor" or h.copied:
+        own = packed_strides(h.shape, 1 if g.leaf.whole else len(g.leaf.parts))
+    padded = (0,) * (len(shape) - len(own)) + own
+    sizes = (1,) * (len(shape) - len(own)) + h.shape
+    return tuple(0 if n == 1 else s for n, s in zip(sizes, padded, strict=True))
+
+
+def _unique(given: list[Given]) -> list[Given]:
+    """Give each leaf an id of its own: ``p_x`` may be a parameter, and a field of ``p``."""
+    seen: dict[str, int] = {}
+    found = []
+    for g in given:
+        count = seen[g.leaf.id] = seen.get(g.leaf.id, -1) + 1
+        found.append(replace(g, leaf=replace(g.leaf, id=f"{g.leaf.id}_{count}")) if count else g)
+    return found
+
+
+def check_shared(function: str, given: list[Given], shape: tuple[int, ...]) -> None:
+    """Refuse to sum more gradients in the registers of a thread than it has."""
+    for g in given:
+        if g.leaf.wanted and g.leaf.whole and g.held.shape != shape:
+            raise GradientError(
+                f"{function}: {g.leaf.id!r} is a tensor of {g.leaf.type.name} that elements share; its gradient cannot "
+                "be summed",
+                function=function,
+                argument=g.leaf.id,
+                remedy="pass a dict with a value for each field",
+            )
+        if g.leaf.wanted and g.leaf.shared and len(g.leaf.parts) > MOST_SHARED:
+            raise GradientError(
+                f"{function}: {g.leaf.id!r} has {len(g.leaf.parts)} numbers, each with a gradient summed over all "
+                f"elements; at most {MOST_SHARED} fit",
+                function=function,
+                argument=g.leaf.id,
+                remedy="declare the parameter as IDiffTensor<float, n>, and pass a tensor",
+            )
+
+
+def _filled(a: Argument, given: list[Given]) -> Argument:
+    """Give an argument its leaves, once it is decided how they are read."""
+    if a.tensor:
+        return a
+    return replace(a, leaves=_leaves_of(a.name, "value", given), tangents=_leaves_of(a.name, "tangent", given))
+
+
+def _leaves_of(name: str, role: str, given: list[Given]) -> tuple[Leaf, ...]:
+    return tuple(g.leaf for g in given if g.role == role and g.argument == name)
+
+
+def _seeds(function: str, o: Output, value: Any, shape: tuple[int, ...], device: slangpy.Device) -> list[Given]:
+    """Read the upstream gradient of an output; it must have the output's shape, or broadcast to it."""
+    t = _derivative_of(o.type)
+    if t.kind == "struct" and not isinstance(value, dict):
+        raise NotFusedError(f"the seed of {o.id} is no dict")
+    found = _leaves(function, Parameter(o.id, t), o.id, t, value, (o.id,), False, device)
+    for g in found:
+        if len(g.held.shape) > len(shape) or any(
+            n not in (1, m) for n, m in zip(g.held.shape[::-1], shape[::-1], strict=False)
+        ):
+            raise CallError(
+                f"{function}: the seed has shape {(*g.held.shape, *g.leaf.type.shape)}, the result "
+                f"{(*shape, *g.leaf.type.shape)}",
+                function=function,
+                argument="seed",
+            )
+    return [replace(g, role="seed", leaf=replace(g.leaf, id=f"seed_{g.leaf.id}")) for g in found]

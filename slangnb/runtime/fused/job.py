@@ -1,0 +1,285 @@
+"""What a generated kernel computes, as plain data. Nothing here touches a device."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from slangnb.compiler.reflection import Parameter, TypeInfo, plain_name
+
+GROUP = 256
+PLAIN_KINDS = ("scalar", "vector", "matrix", "array")
+#: Scalar types whose derivatives Slang computes.
+REAL = ("float", "half", "double")
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A part of an argument that has memory of its own.
+
+    Attributes
+    ----------
+    id : str
+        Its name in the kernel, such as ``"p_color"``.
+    suffix : str
+        The part of the argument's variable that it fills, such as ``".color"``.
+    type : TypeInfo
+        Scalar, vector, matrix or array; or a struct that is stored whole.
+    access : {"uniform", "one", "each", "strided"}
+        One value for all, as uniforms or in a buffer; one for each element, in the order of the elements; or found by
+        strides, of which some may be 0.
+    wanted : bool
+        Whether its gradient is asked for.
+    """
+
+    id: str
+    suffix: str
+    type: TypeInfo
+    access: str
+    wanted: bool = False
+
+    @property
+    def shared(self) -> bool:
+        """Whether all elements read the same value, so that its gradient is a sum over all of them."""
+        return self.access in ("uniform", "one")
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is a struct in one buffer."""
+        return self.type.kind == "struct"
+
+    @property
+    def parts(self) -> list[str]:
+        """Index expressions of its scalars, behind `suffix`."""
+        return components(self.type)
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument of the function.
+
+    Attributes
+    ----------
+    parameter : Parameter
+        What the function declares.
+    pair : bool
+        Whether derivative functions take it as a `DifferentialPair`.
+    leaves, tangents : tuple of Leaf
+        What fills its value, and its tangent in forward mode.
+    tensor : str
+        For a tensor that the function indexes itself: the concrete type that is bound, such as
+        ``"DiffTensor<float, 2>"``. The function's parameter may be an interface.
+    """
+
+    parameter: Parameter
+    pair: bool
+    leaves: tuple[Leaf, ...] = ()
+    tangents: tuple[Leaf, ...] = ()
+    tensor: str = ""
+
+    @property
+    def name(self) -> str:
+        """Name of the parameter."""
+        return self.parameter.name
+
+    @property
+    def uniform(self) -> bool:
+        """Whether all of it is the same for all elements, so that it is read once for each thread."""
+        return all(leaf.shared for leaf in (*self.leaves, *self.tangents))
+
+    @property
+    def wants_tensor_gradient(self) -> bool:
+        """Whether it is an indexed tensor whose gradient is asked for."""
+        return self.tensor.startswith("DiffTensor")
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A result of the function: what it returns (`name` is empty), or an ``out`` or ``inout`` parameter.
+
+    `seeds` fill its upstream gradient; without any it is the same number for all elements and components.
+    """
+
+    name: str
+    type: TypeInfo
+    seeds: tuple[Leaf, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """Its name in the kernel."""
+        return self.name or "result"
+
+    @property
+    def parts(self) -> list[str]:
+        """Index expressions of its scalars."""
+        return components(self.type)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One launch.
+
+    Attributes
+    ----------
+    call : str
+        How the function is called, such as ``"f"`` or ``"square<float>"``.
+    modules : tuple of str
+        Modules to import.
+    arguments : tuple of Argument
+        In the order of the parameters.
+    outputs : tuple of Output
+    mode : {"forward", "reverse", "tangent"}
+        Values only; gradients by ``bwd_diff``; values with tangents by ``fwd_diff``.
+    value : bool
+        Whether the sum of all values is computed, too.
+    stores : bool
+        Whether the value for each element is stored.
+    accumulate : bool
+        Whether gradients are added to what their buffers hold.
+    per_thread : int
+        Elements that one thread takes.
+    exact : bool
+        Whether threads times `per_thread` is the number of elements, so that no bound needs to be checked.
+    slots : {"group", "thread"}
+        Who leaves its sum in a slot: the group, after adding over its threads; or each thread, where groups are slow.
+    rank : int
+        Number of dimensions that strided leaves need; 0 if there is none.
+    prelude : str
+        Slang text before the kernel.
+    """
+
+    call: str
+    modules: tuple[str, ...]
+    arguments: tuple[Argument, ...]
+    outputs: tuple[Output, ...]
+    mode: str
+    value: bool = False
+    stores: bool = False
+    accumulate: bool = False
+    per_thread: int = 1
+    exact: bool = False
+    slots: str = "group"
+    rank: int = 0
+    prelude: str = ""
+
+    @property
+    def leaves(self) -> list[Leaf]:
+        """All leaves: of the arguments, their tangents, and the seeds."""
+        own = [leaf for a in self.arguments for leaf in (*a.leaves, *a.tangents)]
+        return own + [leaf for o in self.outputs for leaf in o.seeds]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One number that is summed over all elements.
+
+    Attributes
+    ----------
+    id : str
+        Name of its accumulator.
+    scalar : {"float", "double"}
+        Type of the accumulator.
+    leaf : str
+        Of the leaf whose gradient it is, or whose gradients' magnitudes it sums; empty for the value.
+    kind : {"value", "gradient", "size"}
+        ``"size"`` rows tell gradients that are zero everywhere, or not finite somewhere.
+    """
+
+    id: str
+    scalar: str
+    leaf: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What a job sums: accumulators of float and of double have buffers of their own."""
+
+    all: tuple[Row, ...] = field(default=())
+
+    def of(self, scalar: str) -> list[Row]:
+        """The rows of one type, in the order of their buffer."""
+        return [r for r in self.all if r.scalar == scalar]
+
+    @property
+    def scalars(self) -> list[str]:
+        """The types in use."""
+        return [s for s in ("float", "double") if self.of(s)]
+
+
+def components(t: TypeInfo) -> list[str]:
+    """Give the index expressions of all scalars of a type, in memory order.
+
+    Examples
+    --------
+    >>> components(TypeInfo("matrix<float,2,2>", "matrix", "float", (2, 2)))
+    ['[0][0]', '[0][1]', '[1][0]', '[1][1]']
+    """
+    if t.kind == "struct":
+        return [f".{name}{rest}" for name, inner in t.fields.items() for rest in components(inner)]
+    return ["".join(f"[{i}]" for i in index) for index in itertools.product(*map(range, t.shape))]
+
+
+def derivative_components(t: TypeInfo) -> list[tuple[str, str]]:
+    """Give the index expressions of the scalars that a type's derivative has, each with its scalar type.
+
+    Examples
+    --------
+    >>> x, n = TypeInfo("float", "scalar", "float", (), True), TypeInfo("int", "scalar", "int")
+    >>> derivative_components(TypeInfo("P", "struct", fields={"x": x, "n": n}, carries=("x",)))
+    [('.x', 'float')]
+    """
+    if t.kind == "struct":
+        return [(f".{name}{rest}", s) for name in t.carries for rest, s in derivative_components(t.fields[name])]
+    return [(rest, t.scalar) for rest in components(t)] if t.scalar in REAL else []
+
+
+def declare(t: TypeInfo, name: str) -> str:
+    """Write a variable of a type; arrays carry their sizes behind the name.
+
+    Examples
+    --------
+    >>> declare(TypeInfo("float[4]", "array", "float", (4,)), "v"), declare(TypeInfo("float", "scalar", "float"), "x")
+    ('float v[4]', 'float x')
+    """
+    if t.kind != "array":
+        return f"{plain_name(t.name)} {name}"
+    base, sizes = t.name.split("[", 1)
+    element = plain_name(base)
+    return f"{element} {name}[{']['.join(reversed(sizes.rstrip(']').split('][')))}]"
+
+
+def accumulator(scalar: str) -> str:
+    """Give the type in which values of a scalar type are summed: half in float, double in double."""
+    return "double" if scalar == "double" else "float"
+
+
+def rows(job: Job) -> Rows:
+    """List what a job sums over all elements: the value, gradients of shared leaves, magnitudes of the others."""
+    found = []
+    if job.value:
+        reals = [s for o in job.outputs for _, s in derivative_components(o.type)]
+        found.append(Row("sum_value", "double" if "double" in reals else "float", "", "value"))
+    if job.mode == "reverse":
+        for a in job.arguments:
+            for leaf in a.leaves:
+                if leaf.wanted and leaf.shared:
+                    kind = accumulator(leaf.type.scalar)
+                    found += [Row(f"sum_{leaf.id}_{k}", kind, leaf.id, "gradient") for k in range(len(leaf.parts))]
+                elif leaf.wanted:
+                    found.append(Row(f"size_{leaf.id}", "float", leaf.id, "size"))
+    return Rows(tuple(found))
+
+
+def outputs_of(returns: TypeInfo, parameters: Sequence[Parameter]) -> list[Output]:
+    """List the results of a function, the returned one last.
+
+    Examples
+    --------
+    >>> x = TypeInfo("float", "scalar", "float", (), True)
+    >>> [o.id for o in outputs_of(x, [Parameter("a", x), Parameter("b", x, "out")])]
+    ['b', 'result']
+    """
+    found = [Output(p.name, p.type) for p in parameters if p.io != "in"]
+    return found if returns.name == "void" else [*found, Output("", returns)]

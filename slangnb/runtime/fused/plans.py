@@ -1,0 +1,74 @@
+"""Remembers prepared launches, the last used ones, within a limit of memory."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from slangnb.runtime.parameter import Parameter
+
+if TYPE_CHECKING:
+    from slangnb.runtime.fused.launch import Prepared
+
+#: Launches remembered, and the bytes of arguments and buffers that these may keep alive; one is always kept.
+MOST_PLANS = 64
+MOST_BYTES = 1 << 30
+
+
+class Plans:
+    """Prepared launches by the kinds of their arguments. What is forgotten is prepared again, without compiling."""
+
+    def __init__(self) -> None:
+        self._found: OrderedDict[Hashable, Prepared] = OrderedDict()
+
+    def get(self, key: Hashable, make: Callable[[], Prepared]) -> Prepared:
+        """Give the launch for a key, made now if need be."""
+        found = self._found.get(key)
+        if found is None:
+            found = make()
+            self._found[key] = found
+            kept = sum(p.bytes for p in self._found.values())
+            while len(self._found) > 1 and (len(self._found) > MOST_PLANS or kept > MOST_BYTES):
+                _, dropped = self._found.popitem(last=False)
+                kept -= dropped.bytes
+        else:
+            self._found.move_to_end(key)
+        return found
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._found.clear()
+
+
+def kind_of(value: Any) -> Hashable:
+    """Give everything about an argument that decides how it is launched: type, shape and layout, not the numbers.
+
+    Examples
+    --------
+    >>> kind_of(2.0), kind_of(np.zeros((2, 3), np.float32)), kind_of([1, 2, 3])
+    (<class 'float'>, ('numpy', '<f4', (2, 3)), (<class 'list'>, 3))
+    """
+    kind = type(value)
+    if kind is float or kind is int or kind is bool:
+        return kind
+    if kind is np.ndarray:
+        return "numpy", value.dtype.str, value.shape
+    if kind is Parameter:
+        return "parameter", value.dtype, value.shape
+    if kind is dict:
+        return tuple([(k, kind_of(v)) for k, v in value.items()])
+    if hasattr(value, "storage"):
+        return value.dtype.full_name, value.shape.as_tuple(), value.strides.as_tuple(), value.offset, value.device
+    if kind is list or kind is tuple:
+        return kind, *_lengths(value)
+    return kind
+
+
+def _lengths(value: Any) -> tuple[int, ...]:
+    """Give the shape of nested lists, judged by their first entries."""
+    if not isinstance(value, list | tuple):
+        return ()
+    return len(value), *(_lengths(value[0]) if value else ())

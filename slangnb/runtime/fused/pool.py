@@ -1,0 +1,76 @@
+"""Gives out device memory for results, and takes it back when nobody holds the result any more."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import slangpy
+
+#: Buffers of one size that are kept, in use or not.
+MOST_KEPT = 4
+#: Small buffers cost less to make than to look for.
+LEAST_BYTES = 1 << 16
+
+
+class Pool:
+    """Device memory by size.
+
+    Fresh memory is dear: its pages are brought in at first use, which on software Vulkan takes as long as the kernel
+    that writes it. SlangPy's objects share Python's reference counts, so the count of a buffer tells whether a tensor,
+    a view or a person still holds it.
+    """
+
+    def __init__(self, device: slangpy.Device) -> None:
+        self._device = device
+        self._kept: dict[int, list[slangpy.Buffer]] = {}
+        self._free_count = self._count_of_free()
+
+    def _count_of_free(self) -> int:
+        kept = [self._make(256)]
+        return next(sys.getrefcount(b) for b in kept)
+
+    def _make(self, size: int) -> slangpy.Buffer:
+        import slangpy as spy
+
+        usage = spy.BufferUsage.unordered_access | spy.BufferUsage.shader_resource | spy.BufferUsage.shared
+        return self._device.create_buffer(size=size, usage=usage)
+
+    def buffer(self, size: int) -> slangpy.Buffer:
+        """Give a buffer of so many bytes; its content is arbitrary."""
+        if size < LEAST_BYTES:
+            return self._make(size)
+        kept = self._kept.setdefault(size, [])
+        for b in kept:
+            if sys.getrefcount(b) == self._free_count:
+                return b
+        made = self._make(size)
+        if len(kept) < MOST_KEPT:
+            kept.append(made)
+        if len(self._kept) > 4 * MOST_KEPT:
+            self._drop_free()
+        return made
+
+    def tensor(self, dtype: Any, shape: Any, size: int) -> slangpy.Tensor:
+        """Give a tensor of a SlangPy type in `size` bytes."""
+        import slangpy as spy
+        from slangpy.slangpy import Shape
+
+        return spy.Tensor(self.buffer(size), dtype, shape if not isinstance(shape, tuple) else Shape(shape))
+
+    def like(self, t: slangpy.Tensor) -> slangpy.Tensor:
+        """Give a contiguous tensor of the same type and shape, without gradients."""
+        return self.tensor(t.dtype, t.shape, t.element_count * t.dtype.buffer_layout.stride)
+
+    def clear(self) -> None:
+        """Forget all buffers; those in use live on with their users."""
+        self._kept.clear()
+
+    def _drop_free(self) -> None:
+        for size, kept in list(self._kept.items()):
+            held = [b for b in kept if sys.getrefcount(b) > self._free_count]
+            if held:
+                self._kept[size] = held
+            else:
+                del self._kept[size]

@@ -1,0 +1,76 @@
+"""One kernel with the values bound to it; they stay bound until they change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import slangpy
+
+
+class Stage:
+    """A compute kernel, what is bound to it, and how many threads it takes.
+
+    Binding costs more than launching, so only what differs from the last launch is written. The device reads the
+    values when a launch is recorded: they may change while it runs.
+    """
+
+    def __init__(self, device: slangpy.Device, kernel: slangpy.ComputeKernel) -> None:
+        import slangpy as spy
+
+        self._kernel = kernel
+        self._root = device.create_root_shader_object(kernel.program)
+        self._cursor: Any = spy.ShaderCursor(self._root).find_entry_point(0)
+        self._bound: dict[str, Any] = {}
+        self.threads = 0
+
+    def set(self, name: str, value: float | bool) -> None:
+        """Bind a number."""
+        if self._bound.get(name) != value or value != value or value == 0:  # NaN equals nothing, and -0.0 equals 0.0
+            self._cursor[name] = value
+            self._bound[name] = value
+
+    def put(self, name: str, buffer: slangpy.Buffer) -> None:
+        """Bind a buffer, and hold it."""
+        if self._bound.get(name) is not buffer:
+            self._cursor[name] = buffer
+            self._bound[name] = buffer
+
+    def put_loosely(self, name: str, buffer: slangpy.Buffer) -> None:
+        """Bind a buffer of the pool, which counts who holds it."""
+        self._cursor[name] = buffer
+
+    def put_dict(self, name: str, value: dict[str, Any]) -> None:
+        """Bind a struct of buffers and numbers."""
+        self._cursor[name] = value
+
+    def record(self, encoder: slangpy.CommandEncoder) -> None:
+        """Record the launch."""
+        with encoder.begin_compute_pass() as commands:
+            commands.bind_pipeline(self._kernel.pipeline, self._root)
+            commands.dispatch([self.threads, 1, 1])
+
+
+def submit(
+    device: slangpy.Device,
+    stages: Iterable[Stage],
+    copies: Iterable[tuple[slangpy.Buffer, slangpy.Buffer, int]] = (),
+    cleared: Iterable[slangpy.Buffer] = (),
+) -> int:
+    """Set buffers to zero, run stages one after the other, then copy buffers: (target, source, bytes).
+
+    Gives the submission's number.
+    """
+    encoder = device.create_command_encoder()
+    for buffer in cleared:
+        encoder.clear_buffer(buffer)
+    first = True
+    for stage in stages:
+        if not first:
+            encoder.global_barrier()
+        stage.record(encoder)
+        first = False
+    for target, source, size in copies:
+        encoder.copy_buffer(target, 0, source, 0, size)
+    return device.submit_command_buffer(encoder.finish())

@@ -1,0 +1,147 @@
+"""Adds what the groups of a launch left, and folds gradients of repeated values: the stages after the main one."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from slangnb.runtime.fused.job import GROUP, Row, Rows
+from slangnb.runtime.fused.reduction import (
+    FOLD_ENTRY,
+    REDUCE_ENTRY,
+    REDUCE_GROUP,
+    fold_layout,
+    fold_text,
+    reduce_text,
+)
+from slangnb.runtime.fused.stage import Stage
+from slangnb.runtime.tensors import SCALARS
+
+if TYPE_CHECKING:
+    import slangpy
+
+    from slangnb.runtime.session import Session
+
+#: Slots of a row that Python adds by itself: reading them costs less than another launch.
+MOST_HOST_SLOTS = 2048
+#: Fewer results than this, of more terms than this each: the terms are divided among threads.
+FEW_RESULTS, MANY_TERMS = 4096, 256
+
+
+def storage(device: slangpy.Device, size: int) -> slangpy.Buffer:
+    """Make a buffer of so many bytes that kernels read and write."""
+    import slangpy as spy
+
+    usage = spy.BufferUsage.unordered_access | spy.BufferUsage.shader_resource
+    return device.create_buffer(size=max(size, 4), usage=usage)
+
+
+def table(device: slangpy.Device, numbers: list[int]) -> slangpy.Buffer:
+    """Make a buffer of indices that kernels read."""
+    made = storage(device, 4 * len(numbers))
+    made.copy_from_numpy(np.array(numbers, np.uint32))
+    return made
+
+
+class Sums:
+    """Rows of one number for each slot, their sums, and the way back to Python.
+
+    Few slots are added by Python, in double. Many are added on the device first, to two numbers for each row: the
+    rounded sum, and what rounding lost.
+    """
+
+    def __init__(self, session: Session, rows: Rows, slots: int, main: Stage) -> None:
+        import slangpy as spy
+
+        device = session.device
+        self.rows = rows
+        self.stages: list[Stage] = []
+        self.copies: list[tuple[slangpy.Buffer, slangpy.Buffer, int]] = []
+        self.terms = 2 if slots > MOST_HOST_SLOTS else slots
+        self._sources: dict[str, slangpy.Buffer] = {}
+        self._keep: list[slangpy.Buffer] = []
+        for scalar in rows.scalars:
+            n, size = len(rows.of(scalar)), np.dtype(SCALARS[scalar]).itemsize
+            source = partial = storage(device, n * slots * size)
+            main.put(f"sn_partial_{scalar}", partial)
+            if slots > MOST_HOST_SLOTS:
+                source = storage(device, 2 * n * size)
+                stage = Stage(device, session.kernel(reduce_text(scalar), REDUCE_ENTRY, None))
+                stage.threads = n * REDUCE_GROUP
+                stage.set("slots", slots)
+                stage.put("partial", partial)
+                stage.put("total", source)
+                self.stages.append(stage)
+            self._sources[scalar] = source
+            self._keep += [partial, source]
+            bytes_ = n * self.terms * size
+            back = device.create_buffer(
+                size=bytes_, memory_type=spy.MemoryType.read_back, usage=spy.BufferUsage.copy_destination
+            )
+            self.copies.append((back, source, bytes_))
+
+    def read(self) -> dict[str, float]:
+        """Give the sums by row, once the copies have been made."""
+        found: dict[str, float] = {}
+        for scalar, (back, _, _) in zip(self.rows.scalars, self.copies, strict=True):
+            of = self.rows.of(scalar)
+            numbers = back.to_numpy().view(SCALARS[scalar])[: len(of) * self.terms]
+            totals = numbers.reshape(len(of), self.terms).sum(axis=1, dtype=np.float64)
+            found.update(zip([r.id for r in of], totals.tolist(), strict=True))
+        return found
+
+    def source(self, row: Row) -> tuple[slangpy.Buffer, int]:
+        """Give the buffer that holds a row's terms, and where in it."""
+        return self._sources[row.scalar], self.rows.of(row.scalar).index(row) * self.terms
+
+
+class Fold:
+    """Sums an array over some of its dimensions into a buffer; the arguments are those of `fold_layout`."""
+
+    def __init__(
+        self,
+        session: Session,
+        scalars: tuple[str, str, str],
+        kept: list[tuple[int, int, int]],
+        folded: list[tuple[int, int]],
+        start: int = 0,
+        to: int = 0,
+        accumulate: bool = False,
+    ) -> None:
+        device = session.device
+        source, scalar, target = scalars
+        results, terms = math.prod(n for n, *_ in kept), math.prod(n for n, _ in folded)
+        self._keep: list[slangpy.Buffer] = []
+        self.stages: list[Stage] = []
+        self._middle: slangpy.Buffer | None = None
+        if results < FEW_RESULTS and terms > MANY_TERMS:
+            layout = fold_layout(kept, folded, start, to, True)
+            self._add(session, layout, fold_text(source, scalar, scalar, len(kept), len(folded), True, False))
+            chunks = layout[2]
+            self._middle = storage(device, results * chunks * np.dtype(SCALARS[scalar]).itemsize)
+            self._keep.append(self._middle)
+            self.stages[0].put("result", self._middle)
+            at = results * chunks
+            steps = []
+            for n, _, stride in kept:
+                at //= n
+                steps.append((n, at, stride))
+            kept, folded, start, source = steps, [(chunks, 1)], 0, scalar
+        layout = fold_layout(kept, folded, start, to, False)
+        self._add(session, layout, fold_text(source, scalar, target, len(kept), len(folded), False, accumulate))
+        if self._middle is not None:
+            self.stages[1].put("values", self._middle)
+
+    def _add(self, session: Session, layout: list[int], text: str) -> None:
+        stage = Stage(session.device, session.kernel(text, FOLD_ENTRY, None))
+        stage.threads = -(-layout[0] // GROUP) * GROUP
+        self._keep.append(table(session.device, layout))
+        stage.put("layout", self._keep[-1])
+        self.stages.append(stage)
+
+    def bind(self, source: slangpy.Buffer, target: slangpy.Buffer) -> None:
+        """Say what is read and written."""
+        self.stages[0].put("values", source)
+        self.stages[-1].put_loosely("result", target)

@@ -1,0 +1,321 @@
+"""Writes the Slang text of a job. Pure: nothing here touches a device.
+
+One thread takes several elements, a whole grid apart, so that neighbouring threads read neighbouring memory.
+Gradients of single elements are plain stores. What all threads share is summed per thread, then over the wave and the
+group, and each group stores its sum in a slot of its own: no atomics, so no saturation, and the same bits at every
+run. `reduction` adds the slots.
+
+Names in a kernel: ``v_`` values, ``t_`` tangents, ``p_`` differential pairs, ``o_`` results, ``u_`` their upstream
+gradients, ``in_`` and ``out_`` buffers; all else begins with ``sn_``.
+"""
+
+from __future__ import annotations
+
+from slangnb.compiler.reflection import TypeInfo, plain_name
+from slangnb.runtime.fused.job import (
+    GROUP,
+    Argument,
+    Job,
+    Leaf,
+    Output,
+    Rows,
+    components,
+    declare,
+    derivative_components,
+    rows,
+)
+
+ENTRY = "slangnb_kernel"
+#: Sums that the group makes at a time: they share one piece of group memory.
+CHUNK = 16
+#: A group has at most this many waves: no device has waves of fewer than four threads.
+MOST_WAVES = GROUP // 4
+
+
+def kernel_text(job: Job) -> str:
+    """Write the kernel of a job: a module with the entry point `ENTRY`."""
+    sums = rows(job)
+    body = _body(job)
+    lines = [
+        *(f"import {m};" for m in job.modules),
+        job.prelude,
+        *(f"groupshared {s} sn_shared_{s}[{CHUNK}][{MOST_WAVES}];" for s in sums.scalars if job.slots == "group"),
+        '[shader("compute")]',
+        f"[numthreads({GROUP}, 1, 1)]",
+        f"void {ENTRY}({', '.join(_uniforms(job, sums))})",
+        "{",
+        *_indent(_before(job, sums)),
+        f"    for (uint sn_k = 0; sn_k < {job.per_thread}; sn_k++)",
+        "    {",
+        "        uint i = sn_thread.x + sn_k * sn_threads;",
+        *([] if job.exact else ["        if (i >= sn_count) break;"]),
+        *_indent(body, 2),
+        "    }",
+        *_indent(_by_group(sums) if job.slots == "group" else _by_thread(sums)),
+        "}",
+        "",
+    ]
+    return "\n".join(line for line in lines if line)
+
+
+def _indent(lines: list[str], depth: int = 1) -> list[str]:
+    return ["    " * depth + line for line in lines]
+
+
+def _uniforms(job: Job, sums: Rows) -> list[str]:
+    found = ["uint3 sn_thread : SV_DispatchThreadID", "uint3 sn_group : SV_GroupID", "uint sn_local : SV_GroupIndex"]
+    found += ["uniform uint sn_count", "uniform uint sn_threads", "uniform uint sn_slots"]
+    if job.mode == "reverse":
+        found.append("uniform float sn_seed")
+    found += [f"RWStructuredBuffer<{s}> sn_partial_{s}" for s in sums.scalars]
+    if job.rank:
+        found.append("StructuredBuffer<uint> sn_layout")
+    for leaf in job.leaves:
+        found += _leaf_uniforms(job, leaf)
+    for a in job.arguments:
+        if a.tensor:
+            found.append(f"uniform {a.tensor} in_{a.name}")
+        if a.wants_tensor_gradient:
+            found += [f"uniform uint sn_copies_{a.name}", f"uniform uint sn_span_{a.name}"]
+    for o in job.outputs if job.stores else ():
+        found.append(f"RWStructuredBuffer<{_stored(o.type)}> out_{o.id}")
+        if job.mode == "tangent":
+            found.append(f"RWStructuredBuffer<{_derivative_name(o.type)}> tan_{o.id}")
+    return found
+
+
+def _leaf_uniforms(job: Job, leaf: Leaf) -> list[str]:
+    if leaf.access == "uniform":
+        return [f"uniform {leaf.type.scalar} in_{leaf.id}_{k}" for k in range(len(leaf.parts))]
+    found = [f"StructuredBuffer<{_stored(leaf.type)}> in_{leaf.id}"]
+    if leaf.wanted and not leaf.shared and job.mode == "reverse":
+        found.append(f"RWStructuredBuffer<{_derivative_name(leaf.type)}> out_{leaf.id}")
+    return found
+
+
+def _stored(t: TypeInfo) -> str:
+    """Buffers hold scalars, but structs whole."""
+    return t.scalar or plain_name(t.name)
+
+
+def _derivative_name(t: TypeInfo) -> str:
+    return t.scalar or f"{plain_name(t.name)}.Differential"
+
+
+def _before(job: Job, sums: Rows) -> list[str]:
+    """What each thread does once: accumulators, strides, values that are the same for all elements, the seed."""
+    lines = [f"{r.scalar} {r.id} = 0.0;" for r in sums.all]
+    if job.rank:
+        lines += [f"uint sn_size_{d} = sn_layout[{d}];" for d in range(1, job.rank)]
+        at = job.rank
+        for leaf in job.leaves:
+            if leaf.access == "strided":
+                names = [f"sn_offset_{leaf.id}", *(f"sn_stride_{leaf.id}_{d}" for d in range(job.rank))]
+                lines += [f"uint {n} = sn_layout[{at + k}];" for k, n in enumerate(names)]
+                at += job.rank + 1
+    for a in job.arguments:
+        if a.wants_tensor_gradient:
+            # Each group adds into one of several copies: fewer collisions, and shorter sums in float.
+            lines += [f"{a.tensor} v_{a.name} = in_{a.name};"]
+            lines += [f"v_{a.name}._grad_out._offset += (sn_group.x % sn_copies_{a.name}) * sn_span_{a.name};"]
+        elif not a.tensor and a.uniform:
+            lines += _load(a)
+    if job.mode == "reverse":
+        lines += [line for o in job.outputs if all(leaf.shared for leaf in o.seeds) for line in _upstream(o)]
+    return lines
+
+
+def _load(a: Argument) -> list[str]:
+    """Fill the variable of an argument, and its tangent."""
+    if a.parameter.io == "out":
+        return []
+    lines = [f"{declare(a.parameter.type, 'v_' + a.name)};"]
+    for leaf in a.leaves:
+        lines += _fill(leaf, f"v_{a.name}")
+    if a.tangents:
+        lines += _zeroed(a.parameter.type, f"t_{a.name}")
+        for leaf in a.tangents:
+            lines += _fill(leaf, f"t_{a.name}")
+    return lines
+
+
+def _fill(leaf: Leaf, variable: str) -> list[str]:
+    if leaf.access == "uniform":
+        return [f"{variable}{leaf.suffix}{c} = in_{leaf.id}_{k};" for k, c in enumerate(leaf.parts)]
+    where = _where(leaf)
+    if leaf.whole:
+        return [f"{variable}{leaf.suffix} = in_{leaf.id}[{where}];"]
+    return [f"{variable}{leaf.suffix}{c} = in_{leaf.id}[{where} + {k}];" for k, c in enumerate(leaf.parts)]
+
+
+def _where(leaf: Leaf) -> str:
+    if leaf.access == "one":
+        return "0"
+    if leaf.access == "strided":
+        return f"sn_at_{leaf.id}"
+    return "i" if leaf.whole else f"i * {len(leaf.parts)}"
+
+
+def _zeroed(t: TypeInfo, name: str) -> list[str]:
+    """Declare a variable of a type's derivative, zero in all parts."""
+    kind = declare(t, name) if t.kind != "struct" else f"{plain_name(t.name)}.Differential {name}"
+    return [f"{kind};", *(f"{name}{c} = {s}(0.0);" for c, s in derivative_components(t))]
+
+
+def _upstream(o: Output) -> list[str]:
+    """Declare the upstream gradient of a result: the seed of all elements, or what the seed's buffer says."""
+    lines = _zeroed(o.type, f"u_{o.id}")
+    if not o.seeds:
+        return [lines[0], *(f"u_{o.id}{c} = {s}(sn_seed);" for c, s in derivative_components(o.type))]
+    return [*lines, *(line for leaf in o.seeds for line in _fill(leaf, f"u_{o.id}"))]
+
+
+def _body(job: Job) -> list[str]:
+    """What is done for element `i`."""
+    lines = _places(job)
+    for a in job.arguments:
+        if not a.tensor and not a.uniform:
+            lines += _load(a)
+    if job.mode == "tangent":
+        return lines + _tangent(job)
+    lines += [line for o in job.outputs if not all(leaf.shared for leaf in o.seeds) for line in _upstream(o)]
+    if job.value or job.stores:
+        lines += _values(job)
+    return lines + _reverse(job) if job.mode == "reverse" else lines
+
+
+def _places(job: Job) -> list[str]:
+    """Where strided leaves find element `i`."""
+    if not job.rank:
+        return []
+    lines = ["uint sn_rest = i;"]
+    for d in range(job.rank - 1, 0, -1):
+        lines += [f"uint sn_i_{d} = sn_rest % sn_size_{d};", f"sn_rest /= sn_size_{d};"]
+    lines.append("uint sn_i_0 = sn_rest;")
+    for leaf in job.leaves:
+        if leaf.access == "strided":
+            terms = [f"sn_i_{d} * sn_stride_{leaf.id}_{d}" for d in range(job.rank)]
+            lines.append(f"uint sn_at_{leaf.id} = sn_offset_{leaf.id} + {' + '.join(terms)};")
+    return lines
+
+
+def _values(job: Job) -> list[str]:
+    """Call the function; sum and store its results."""
+    lines, passed = [], []
+    for a in job.arguments:
+        if a.parameter.io == "in":
+            passed.append(_value_of(a))
+            continue
+        lines.append(f"{declare(a.parameter.type, 'o_' + a.name)};")
+        if a.parameter.io == "inout":
+            lines.append(f"o_{a.name} = v_{a.name};")
+        passed.append(f"o_{a.name}")
+    call = f"{job.call}({', '.join(passed)});"
+    lines.append(f"let o_result = {call}" if _returns(job) else call)
+    for o in job.outputs:
+        if job.value:
+            kind = next(r.scalar for r in rows(job).all if r.kind == "value")
+            times = [f" * {kind}(u_{o.id}{c})" if o.seeds else "" for c, _ in derivative_components(o.type)]
+            parts = [c for c, _ in derivative_components(o.type)]
+            lines += [f"sum_value += {kind}(o_{o.id}{c}){t};" for c, t in zip(parts, times, strict=True)]
+        if job.stores:
+            lines += _store(o.type, f"out_{o.id}", f"o_{o.id}")
+    return lines
+
+
+def _value_of(a: Argument) -> str:
+    return f"in_{a.name}" if a.tensor and not a.wants_tensor_gradient else f"v_{a.name}"
+
+
+def _returns(job: Job) -> bool:
+    return any(not o.name for o in job.outputs)
+
+
+def _store(t: TypeInfo, buffer: str, variable: str) -> list[str]:
+    if t.kind == "struct":
+        return [f"{buffer}[i] = {variable};"]
+    parts = components(t)
+    return [f"{buffer}[i * {len(parts)} + {k}] = {variable}{c};" for k, c in enumerate(parts)]
+
+
+def _reverse(job: Job) -> list[str]:
+    """Call the derivative; store or sum the gradients."""
+    lines, passed = [], []
+    for a in job.arguments:
+        if a.parameter.io == "out":
+            passed.append(f"u_{a.name}")
+        elif a.pair:
+            extra = f", u_{a.name}" if a.parameter.io == "inout" else ""
+            lines.append(f"var p_{a.name} = diffPair(v_{a.name}{extra});")
+            passed.append(f"p_{a.name}")
+        else:
+            passed.append(_value_of(a))
+    if _returns(job):
+        passed.append("u_result")
+    lines.append(f"bwd_diff({job.call})({', '.join(passed)});")
+    for a in job.arguments:
+        for leaf in a.leaves:
+            if leaf.wanted:
+                lines += _gradient(leaf, f"p_{a.name}.d{leaf.suffix}", job.accumulate)
+    return lines
+
+
+def _gradient(leaf: Leaf, d: str, accumulate: bool) -> list[str]:
+    if leaf.shared:
+        kind = "double" if leaf.type.scalar == "double" else "float"
+        return [f"sum_{leaf.id}_{k} += {kind}({d}{c});" for k, c in enumerate(leaf.parts)]
+    sizes = [f"size_{leaf.id} += abs(float({d}{c}));" for c, _ in derivative_components(leaf.type)]
+    if leaf.whole:
+        return [f"out_{leaf.id}[i] = {d};", *sizes]
+    sign = "+=" if accumulate else "="
+    n = len(leaf.parts)
+    return [*(f"out_{leaf.id}[i * {n} + {k}] {sign} {d}{c};" for k, c in enumerate(leaf.parts)), *sizes]
+
+
+def _tangent(job: Job) -> list[str]:
+    """Call the forward derivative; store values and tangents."""
+    lines, passed = [], []
+    for a in job.arguments:
+        if a.parameter.io == "out":
+            lines.append(f"DifferentialPair<{plain_name(a.parameter.type.name)}> p_{a.name};")
+        elif a.pair:
+            lines.append(f"var p_{a.name} = diffPair(v_{a.name}{f', t_{a.name}' if a.tangents else ''});")
+        passed.append(f"p_{a.name}" if a.pair or a.parameter.io == "out" else _value_of(a))
+    call = f"fwd_diff({job.call})({', '.join(passed)});"
+    lines.append(f"let p_result = {call}" if _returns(job) else call)
+    for o in job.outputs:
+        lines += _store(o.type, f"out_{o.id}", f"p_{o.id}.p") + _store(o.type, f"tan_{o.id}", f"p_{o.id}.d")
+    return lines
+
+
+def _by_thread(sums: Rows) -> list[str]:
+    """Store each thread's accumulators."""
+    rows_of = [(s, k, r) for s in sums.scalars for k, r in enumerate(sums.of(s))]
+    return [f"sn_partial_{s}[{k} * sn_slots + sn_thread.x] = {r.id};" for s, k, r in rows_of]
+
+
+def _by_group(sums: Rows) -> list[str]:
+    """Add the accumulators over the wave, then over the group's waves, and store one sum for each group."""
+    if not sums.all:
+        return []
+    lines = ["uint sn_wave = sn_local / WaveGetLaneCount();", f"uint sn_waves = {GROUP} / WaveGetLaneCount();"]
+    for scalar in sums.scalars:
+        of = sums.of(scalar)
+        for start in range(0, len(of), CHUNK):
+            chunk = of[start : start + CHUNK]
+            lines += ["GroupMemoryBarrierWithGroupSync();"] * (start > 0)
+            for k, r in enumerate(chunk):
+                lines += [
+                    f"{r.id} = WaveActiveSum({r.id});",
+                    f"if (WaveIsFirstLane()) sn_shared_{scalar}[{k}][sn_wave] = {r.id};",
+                ]
+            lines += [
+                "GroupMemoryBarrierWithGroupSync();",
+                f"if (sn_local < {len(chunk)})",
+                "{",
+                f"    {scalar} sn_sum = 0.0;",
+                f"    for (uint w = 0; w < sn_waves; w++) sn_sum += sn_shared_{scalar}[sn_local][w];",
+                f"    sn_partial_{scalar}[({start} + sn_local) * sn_slots + sn_group.x] = sn_sum;",
+                "}",
+            ]
+    return lines

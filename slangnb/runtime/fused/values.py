@@ -1,0 +1,167 @@
+"""Reads one value of a call: what it holds, of which shape, and how it lies in memory."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from slangnb.compiler.reflection import TypeInfo, innermost_scalar, plain_name
+from slangnb.errors import CallError
+from slangnb.runtime.fused.job import PLAIN_KINDS
+from slangnb.runtime.parameter import Parameter
+from slangnb.runtime.tensors import SCALARS, check_extent, tidy
+
+if TYPE_CHECKING:
+    import slangpy
+
+
+class NotFusedError(Exception):
+    """The call cannot be one of our own kernels; SlangPy's functional path may still take it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A value for a plain type or a whole struct.
+
+    Attributes
+    ----------
+    kind : {"number", "numpy", "tensor", "parameter"}
+        What was passed, and so what a gradient comes back as.
+    shape : tuple of int
+        Its shape without the type's own dimensions.
+    strides : tuple of int
+        Of these dimensions, counted in scalars (in structs for a tensor of structs); of a tensor only.
+    offset : int
+        Likewise.
+    copied : bool
+        A tensor whose own dimensions are not packed: it is read through a contiguous copy.
+    """
+
+    kind: str
+    shape: tuple[int, ...]
+    strides: tuple[int, ...] = ()
+    offset: int = 0
+    copied: bool = False
+
+
+def hold(function: str, name: str, t: TypeInfo, value: Any, device: slangpy.Device) -> Held:
+    """Read a value that is passed for a parameter or field of type `t`.
+
+    Raises
+    ------
+    CallError
+        If it has another scalar type, or its last dimensions are not those of `t`, or it is empty.
+    NotFusedError
+        For kinds of values that only SlangPy takes.
+    """
+    import slangpy as spy
+
+    if isinstance(value, spy.Tensor):
+        return _hold_tensor(function, name, t, value, device)
+    if t.kind not in PLAIN_KINDS:
+        raise NotFusedError(f"{name!r} is a {type(value).__name__}, its parameter {plain_name(t.name)}")
+    if isinstance(value, Parameter):
+        kind, array = "parameter", value.array
+    elif isinstance(value, np.ndarray):
+        kind, array = "numpy", value
+    elif isinstance(value, bool | int | float | np.generic | list | tuple) or type(value).__module__ == "slangpy.math":
+        kind, array = "number", numbers(value, t)
+    else:
+        raise NotFusedError(f"{name!r} is a {type(value).__name__}")
+    if t.scalar == "bool" and (kind != "number" or t.kind != "scalar"):
+        raise NotFusedError(f"{name!r} is an array of bool")
+    given = next((s for s, n in SCALARS.items() if n == array.dtype.newbyteorder("=").name), "")
+    if kind != "number" and given != t.scalar:
+        raise _wrong_type(function, name, t, given or str(array.dtype))
+    return Held(kind, _outer(function, name, t, array.shape))
+
+
+def numbers(value: Any, t: TypeInfo) -> np.ndarray:
+    """Give numbers that a person wrote as an array of the type's scalars."""
+    if hasattr(value, "to_numpy"):
+        value = value.to_numpy()  # SlangPy's matrices
+    elif type(value).__module__ == "slangpy.math":
+        value = [value[i] for i in range(t.shape[0])]
+    return np.asarray(value, dtype=SCALARS.get(t.scalar, "bool"))
+
+
+def scalars(value: Any, kind: str, t: TypeInfo) -> np.ndarray:
+    """Give a value as contiguous scalars of the type, in one dimension."""
+    if kind == "number":
+        return numbers(value, t).reshape(-1)
+    if kind == "parameter":
+        return value.array.reshape(-1)
+    array = value.to_numpy() if kind == "tensor" else value
+    return tidy(np.asarray(array)).reshape(-1)
+
+
+def _hold_tensor(function: str, name: str, t: TypeInfo, value: slangpy.Tensor, device: slangpy.Device) -> Held:
+    if value.device is not device:
+        raise CallError(
+            f"{function}: {name!r} lives on another device",
+            function=function,
+            argument=name,
+            remedy=f"{name} = sn.tensor({name})",
+        )
+    check_extent(value, f"{function}: {name!r}")
+    if t.kind == "struct":
+        if value.dtype.full_name != t.name:
+            raise NotFusedError(f"{name!r} holds {value.dtype.full_name}")
+        return Held("tensor", value.shape.as_tuple(), value.strides.as_tuple(), value.offset)
+    scalar = innermost_scalar(value.dtype)
+    if t.kind not in PLAIN_KINDS or t.scalar not in SCALARS:
+        raise NotFusedError(f"{name!r} has a parameter of type {plain_name(t.name)}")
+    if scalar != t.scalar:
+        raise _wrong_type(function, name, t, scalar)
+    inner = value.dtype.shape.as_tuple()
+    full = (*value.shape.as_tuple(), *inner)
+    outer = _outer(function, name, t, full)
+    step = math.prod(inner)
+    strides = (*(s * step for s in value.strides.as_tuple()), *packed_strides(inner))
+    gapless = value.dtype.buffer_layout.stride == np.dtype(SCALARS[scalar]).itemsize * step
+    if not gapless or strides[len(outer) :] != packed_strides(t.shape):
+        return Held("tensor", outer, copied=True)
+    return Held("tensor", outer, strides[: len(outer)], value.offset * step)
+
+
+def packed_strides(shape: tuple[int, ...], step: int = 1) -> tuple[int, ...]:
+    """Give the strides of an array without gaps.
+
+    Examples
+    --------
+    >>> packed_strides((2, 3, 4))
+    (12, 4, 1)
+    """
+    strides = [step]
+    for n in shape[:0:-1]:
+        strides.append(strides[-1] * n)
+    return tuple(reversed(strides)) if shape else ()
+
+
+def _outer(function: str, name: str, t: TypeInfo, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Split off the type's own dimensions."""
+    inner = t.shape
+    if len(shape) < len(inner) or shape[len(shape) - len(inner) :] != inner:
+        raise CallError(
+            f"{function}: {name!r} has shape {shape}, but {plain_name(t.name)} needs it to end with {inner}",
+            function=function,
+            argument=name,
+        )
+    outer = shape[: len(shape) - len(inner)]
+    if 0 in outer:
+        raise CallError(
+            f"{function}: {name!r} is empty", function=function, argument=name, remedy="a sum over nothing is 0"
+        )
+    return outer
+
+
+def _wrong_type(function: str, name: str, t: TypeInfo, given: str) -> CallError:
+    return CallError(
+        f"{function}: {name!r} holds {given}, not {plain_name(t.name)}",
+        function=function,
+        argument=name,
+        remedy=f"cast it: {name} = sn.tensor({name}, dtype={t.scalar!r})",
+    )
