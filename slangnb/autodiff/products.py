@@ -231,7 +231,7 @@ def _check_twice(signature: Signature) -> None:
                 f"{signature.name}: hvp does not take the struct {p.name!r} yet",
                 function=signature.name,
                 argument=p.name,
-                remedy=f"write a function of its fields: float f({plain_name(next(iter(p.type.fields.values())).name)} ...)",
+                remedy=f"write a function that takes the fields of {p.type.name} as parameters",
             )
 
 

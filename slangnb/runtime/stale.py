@@ -62,8 +62,8 @@ class Snapshot:
             now = value.version if isinstance(value, Parameter) else versions.of(value)
             if now != version:
                 raise GradientError(
-                    f"{function}: an argument changed after this result was computed, so that the gradient would belong "
-                    "to other values",
+                    f"{function}: an argument changed after this result was computed, so that the gradient would "
+                    "belong to other values",
                     function=function,
                     remedy="compute the result again, then pull back",
                 )

@@ -117,7 +117,7 @@ def test_rebuilt_function_gives_the_new_gradient(session: Any) -> None:
     [
         ("y", {"a": 1.0, "b": 1.0, "c": 1.0, "x": XS}, "no parameter 'y'"),
         ("x", {"a": 1.0, "b": 1.0, "x": XS}, "'c' is missing"),
-        ("x", {"a": 1.0, "b": 1.0, "c": 1.0, "x": XS.astype(np.float64)}, "array of float64, but the parameter is float"),
+        ("x", {"a": 1.0, "b": 1.0, "c": 1.0, "x": XS.astype(np.float64)}, "float64, but the parameter is float"),
         ("x", {"a": 1.0, "b": XS[:3], "c": 1.0, "x": XS}, "equal shapes"),
         ("x", {"a": 1.0, "b": 1.0, "c": 1.0, "x": XS[:0]}, "'x' is empty"),
     ],

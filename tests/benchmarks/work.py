@@ -6,6 +6,7 @@ with float32 data they are what a person would write in numpy.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -112,7 +113,7 @@ class Work:
 
 
 def error(got: Any, reference: np.ndarray) -> float:
-    """Give the largest difference, in units of the largest reference value.
+    """Give the largest difference, in units of the largest reference value; infinity if any number is NaN.
 
     Examples
     --------
@@ -120,7 +121,8 @@ def error(got: Any, reference: np.ndarray) -> float:
     0.10000000000000009
     """
     difference = np.subtract(got, reference, dtype=np.float64)
-    return float(np.max(np.abs(difference)) / np.max(np.abs(reference)))
+    largest = float(np.max(np.abs(difference)) / np.max(np.abs(reference)))
+    return math.inf if math.isnan(largest) else largest
 
 
 def polynomial_by_hand(mode: str, a: float, b: float, c: float, x: np.ndarray) -> dict[str, Any]:

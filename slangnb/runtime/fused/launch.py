@@ -290,7 +290,8 @@ class Prepared:
             return spy.Tensor.empty(self._device, shape=value.shape, dtype=value.dtype.derivative)
         if g.held.copied:
             flat = (*g.held.shape, *g.leaf.type.shape)
-            return spy.Tensor.empty(self._device, shape=flat, dtype=self._types(g.leaf.type.scalar))
+            kind = self._types(g.leaf.type.scalar)
+            return self._session.pool.tensor(kind, flat, math.prod(flat) * kind.buffer_layout.stride)
         return self._session.pool.like(value)
 
     def _result(self, o: Output, results: Mapping[str, slangpy.Tensor] | None) -> slangpy.Tensor:
