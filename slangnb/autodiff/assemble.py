@@ -38,8 +38,9 @@ def _gradient(prepared: Prepared, g: Given, ran: Ran) -> Any:
     dtype = SCALARS[leaf.type.scalar]
     full = (*held.shape, *leaf.type.shape)
     if leaf.shared:
-        sums = [ran.sums[r.id] for r in prepared.sums.rows.all if r.leaf == leaf.id]
-        found = np.array(sums, dtype).reshape(full)
+        sums = [ran.sums[r.id] for r in prepared.sums.rows.all if r.leaf == leaf.id and r.kind == "gradient"]
+        with np.errstate(over="ignore"):  # a sum beyond the type's largest number is infinite, as it should be
+            found = np.array(sums, np.float64).astype(dtype).reshape(full)
     else:
         found = ran.grads[leaf.id].to_numpy().view(dtype)[: math.prod(full)].reshape(full)
     return found if held.kind == "numpy" or full else found.item()

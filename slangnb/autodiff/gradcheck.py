@@ -1,109 +1,67 @@
-"""Compares gradients with central differences, for functions of single elements."""
+"""`gradcheck`: compares gradients with central differences that are computed on the device."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from html import escape
-from typing import Any
+import math
+import warnings
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from slangnb.autodiff.callee import Callee, check_function, find
+from slangnb.autodiff.gradcheck_differences import PRECISIONS, Estimate, Precision, differentiate
+from slangnb.autodiff.gradcheck_report import (
+    WORST_ROWS,
+    GradcheckReport,
+    GradcheckRow,
+    GradcheckVerdict,
+    make_report,
+    rank,
+)
+from slangnb.autodiff.gradcheck_values import Source, Values, replaced, sources, unpacked
 from slangnb.autodiff.transforms import grad
-from slangnb.errors import GradientError
-from slangnb.runtime.binding import bind
-from slangnb.runtime.function import Function
-from slangnb.runtime.fused.gather import Given
-from slangnb.runtime.fused.job import components
-from slangnb.runtime.tensors import SCALARS
+from slangnb.errors import CallError, GradientWarning
 
-#: Relative step: the fourth-order formula's truncation and float32's rounding are about equal there.
-STEP = 2.0**-5
-RELATIVE_TOLERANCE = 2e-3
-#: How many units of rounding of the function's values the differences may be off.
-ROUNDINGS = 8.0
-WORST_ROWS = 10
+if TYPE_CHECKING:
+    from slangnb.runtime.function import Function
 
+__all__ = ["GradcheckReport", "GradcheckRow", "GradcheckVerdict", "gradcheck"]
 
-@dataclass(frozen=True, slots=True)
-class GradcheckRow:
-    """One entry: the gradient that the backward pass gives, and the one from differences."""
-
-    argument: str
-    index: tuple[int, ...]
-    analytic: float
-    numeric: float
-    relative_error: float
-    ok: bool
+#: A difference that may be off by more than this part of the gradient says nothing.
+MOST_UNSURE = 0.1
+#: Where the backward pass is not finite, it is enough that the difference is this good, relative to the values.
+FINITE = 1e-2
+#: Factor of the second try's steps, for functions of a finer scale than their arguments.
+SHRINK = 2.0**-5
 
 
-@dataclass(frozen=True, slots=True)
-class GradcheckReport:
-    """What `gradcheck` found.
+def gradcheck(function: Function, /, *args: Any, _samples: int = 24, _seed: int = 0, **kwargs: Any) -> GradcheckReport:
+    """Check the gradients of a Slang function against central differences, and say which are wrong.
 
-    Attributes
-    ----------
-    function : str
-        Name of the function.
-    ok : bool
-        Whether every entry agrees within the error that float32 differences can have.
-    max_rel_error : float
-        The largest relative error, infinite where a gradient is not finite.
-    rows : tuple of GradcheckRow
-        The worst entries of each argument, worst first.
-    """
+    The differences are computed on the device by the function itself: in double for functions of double, else in the
+    function's own precision, with Richardson's correction at several step widths and an honest bound of the error. An
+    entry is wrong if backward pass and differences disagree by more than 0.2 % (in float) and more than that bound.
+    Close to a kink or a jump, or where rounding drowns the difference, it is unsure, never wrong.
 
-    function: str
-    ok: bool
-    max_rel_error: float
-    rows: tuple[GradcheckRow, ...]
-
-    def __str__(self) -> str:
-        head = f"gradcheck of {self.function}: {'right' if self.ok else 'WRONG'}, {len(self.rows)} worst entries"
-        lines = [head, f"  {'argument':<12}{'index':<14}{'backward':>14}{'differences':>14}{'error':>10}"]
-        for r in self.rows:
-            index = ", ".join(map(str, r.index)) or "-"
-            error = f"{r.relative_error:10.1e}"
-            mark = "" if r.ok else "  <- wrong"
-            lines.append(f"  {r.argument:<12}{index:<14}{r.analytic:14.6g}{r.numeric:14.6g}{error}{mark}")
-        return "\n".join(lines)
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        verdict = "right" if self.ok else "wrong"
-        cells = "".join("<tr>" + "".join(f"<td>{escape(c)}</td>" for c in _cells(r)) + "</tr>" for r in self.rows)
-        head = "".join(f"<th>{h}</th>" for h in ("argument", "index", "backward", "differences", "error", ""))
-        caption = f"gradcheck of {escape(self.function)}: {verdict}"
-        return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{cells}</tbody></table>"
-
-
-def _cells(r: GradcheckRow) -> tuple[str, ...]:
-    index = ", ".join(map(str, r.index)) or "-"
-    numbers = f"{r.analytic:.6g}", f"{r.numeric:.6g}", f"{r.relative_error:.1e}"
-    return r.argument, index, *numbers, "" if r.ok else "wrong"
-
-
-def gradcheck(function: Function, /, *args: Any, **kwargs: Any) -> GradcheckReport:
-    """Check the gradients of a Slang function of single elements against central differences.
-
-    Each element's value depends on that element's arguments alone, so all elements are shifted at once: a check takes
-    twelve calls for each scalar component of each argument, whatever the number of elements. The derivative is the
-    fourth-order central difference (8 (f(x+h) - f(x-h)) - (f(x+2h) - f(x-2h))) / 12h in float32, with h about
-    |x| / 128; wider and finer steps judge it. An entry is wrong if it is off by more than 0.2 %, more than the
-    rounding of such a difference, and more than the steps differ: close to a kink or a jump nothing can be said.
+    What belongs to an element is shifted for all elements at once: a check takes twelve calls for each component,
+    whatever the number of elements. Tensors that the function indexes itself, and all arguments of functions that
+    write to tensors, are checked at `_samples` entries: those of the largest gradients, and random ones.
 
     Parameters
     ----------
     function : Function
-        A differentiable function with plain parameters.
+        A differentiable function; all that `value_and_grad` takes.
     *args, **kwargs
-        Its arguments, as for `value_and_grad`.
+        Its arguments, as for `value_and_grad`. Integers, bools and ``no_diff`` arguments are left alone.
+    _samples : int
+        Entries, and components, that are checked where each has differences of its own.
+    _seed : int
+        Of the random choice. The underscores keep both apart from the function's parameters.
 
     Returns
     -------
     GradcheckReport
+        ``.ok``, ``.max_rel_error``, ``.verdicts`` by argument, and ``.rows``, the worst entries; shown as a table.
 
     Raises
     ------
@@ -114,83 +72,122 @@ def gradcheck(function: Function, /, *args: Any, **kwargs: Any) -> GradcheckRepo
     --------
     >>> import slangnb as sn
     >>> m = sn.session().compile("[Differentiable] float wrap(float x, float y) { return fmod(x, y); }")
-    >>> sn.gradcheck(m.wrap, x=7.5, y=3.0).ok
-    False
+    >>> print(sn.gradcheck(m.wrap, x=7.5, y=3.0))
+    gradcheck of wrap: WRONG
+      x: right, 1 of 1 entries checked
+      y: WRONG in 1, 1 of 1 entries checked
+      argument  index      backward   differences     error
+      y         -                 0            -2   1.0e+00  <- wrong
+      x         -                 1             1   0.0e+00
     """
-    target = function._target
-    bound = bind(target.info, args, kwargs)
-    if bound is None:
-        raise GradientError(f"{target.info.name} is overloaded or generic; gradcheck cannot tell which is meant")
-    given, shape = sort_arguments(bound, None, target.session.device)
-    arrays = {g.operand.name: _array(g, shape) for g in given}
-    analytic = grad(function)(**{n: a if a.ndim else a[()] for n, a in arrays.items()})
-    rows: list[GradcheckRow] = []
-    for g in given:
-        if g.operand.wanted:
-            rows += _check_argument(function, g, arrays, np.asarray(analytic[g.operand.name], np.float64))
-    worst = sorted(rows, key=lambda r: (r.ok, -r.relative_error))
-    errors = [r.relative_error for r in rows]
-    return GradcheckReport(target.info.name, all(r.ok for r in rows), max(errors), tuple(worst[:WORST_ROWS]))
+    function = check_function(function, "gradcheck")
+    if _samples < 1:
+        raise CallError(f"gradcheck cannot check {_samples} entries", remedy="_samples=24")
+    callee = find(function, args, kwargs, "gradcheck")
+    analytic = _gradients(function, args, kwargs)
+    slots = {s.parameter.name: s for s in callee.bound.slots}
+    values = Values(function, callee, {n: unpacked(s.parameter.type, s.value) for n, s in slots.items()})
+    values.base()
+    checked = [
+        source
+        for name, gradient in analytic.items()
+        for source in sources(name, slots[name].parameter.type, values.arguments[name], gradient, values.mapped)
+    ]
+    for s in checked:  # now all calls are of one kind, and of one kernel
+        values.arguments = replaced(values.arguments, s.path, s.put(s.base))
+    base = values.base()
+    rng = np.random.default_rng(_seed)
+    return make_report(callee.name, [_check(s, values, base, callee, _samples, rng) for s in checked])
 
 
-def _array(g: Given, shape: tuple[int, ...]) -> np.ndarray:
-    """Give the argument as an array: (elements..., own dimensions...), elements only where there is one for each."""
-    value = g.value.to_numpy() if g.kind == "tensor" else g.value
-    outer = shape if g.operand.each else ()
-    return flat(Given(g.operand, value, "numpy", g.shape)).reshape((*outer, *g.operand.type.shape)).copy()
+def _gradients(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Differentiate without the warnings, which the report makes up for; they stay unsaid for later calls."""
+    said = function._target.session.said
+    before = set(said)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GradientWarning)
+        found = grad(function)(*args, **kwargs)
+    said.intersection_update(before)
+    return found
 
 
-def _check_argument(
-    function: Function, g: Given, arrays: dict[str, np.ndarray], analytic: np.ndarray
-) -> list[GradcheckRow]:
-    o = g.operand
-    base = arrays[o.name]
+def _check(
+    s: Source, values: Values, base: np.ndarray, callee: Callee, samples: int, rng: np.random.Generator
+) -> tuple[str, GradcheckVerdict, list[GradcheckRow]]:
+    """Compare one source's gradient with differences."""
+    precision = max((PRECISIONS[k] for k in {s.scalar, *values.scalars}), key=lambda p: p.eps)
+    indexed = any(p.name == s.path[0] and p.type.kind == "tensor" for p in callee.bound.signature.parameters)
+    # A column is what is shifted at once: a component of all elements, or a single entry.
+    outer = s.base.shape[: s.base.ndim - s.inner] if values.mapped and not indexed else ()
+    flat = s.base.reshape(math.prod(outer), -1)
+    gradient = s.analytic.reshape(flat.shape)
+    found: list[tuple[np.ndarray, Estimate]] = []
+    for c in choose(gradient, samples, rng):
+        x = flat[:, c].reshape(outer)
+
+        def moved(new: np.ndarray, c: int = c) -> np.ndarray:
+            shifted = flat.copy()
+            shifted[:, c] = new.reshape(-1)
+            return values.at(s.path, s.put(shifted.reshape(s.base.shape)))
+
+        estimate = differentiate(moved, base, x, precision)
+        if np.any(_unsure(gradient[:, c].reshape(outer), estimate)):
+            estimate = estimate.better(differentiate(moved, base, x, precision, SHRINK))
+        places = np.arange(len(flat)) * flat.shape[1] + c
+        found.append((places, estimate))
+    s.put(s.base)  # a tensor of ours that the shifts were written to holds the argument again
+    return s.name, *_judge(s, found, precision)
+
+
+def choose(gradient: np.ndarray, samples: int, rng: np.random.Generator) -> list[int]:
+    """Choose columns to check: all if they are few, else those of the largest gradients and random ones.
+
+    Examples
+    --------
+    >>> choose(np.array([[0.0, 5.0, 1.0, -9.0]]), 2, np.random.default_rng(0))[0]
+    3
+    """
+    count = gradient.shape[1]
+    if count <= samples:
+        return list(range(count))
+    sizes = np.nan_to_num(np.abs(gradient), nan=np.inf).max(axis=0)
+    order = np.argsort(-sizes, kind="stable")
+    first = (samples + 1) // 2
+    rest = rng.choice(order[first:], samples - first, replace=False)
+    return [int(c) for c in (*order[:first], *rest)]
+
+
+def _unsure(a: np.ndarray, e: Estimate, typical: float = 0.0) -> np.ndarray:
+    """Tell where differences say nothing."""
+    size = np.where(np.isfinite(a), np.abs(a), 0.0)
+    vague = ~(e.error <= MOST_UNSURE * np.maximum(np.maximum(size, np.abs(np.nan_to_num(e.value))), typical))
+    fine = np.where(np.isfinite(a), e.flat & (a == 0), e.error <= FINITE * e.size)
+    return vague & ~fine
+
+
+def _judge(
+    s: Source, found: list[tuple[np.ndarray, Estimate]], precision: Precision
+) -> tuple[GradcheckVerdict, list[GradcheckRow]]:
+    """Judge all entries at once; make rows of the worst."""
+    places = np.concatenate([p for p, _ in found])
+    parts = [(e.value, e.error, e.size, e.flat) for _, e in found]
+    joined = Estimate(*(np.concatenate([part[k].reshape(-1) for part in parts]) for k in range(4)))
+    a, n = s.analytic.reshape(-1)[places], joined.value
+    with np.errstate(all="ignore"):
+        larger = np.fmax(np.abs(a), np.abs(n))
+        finite = np.isfinite(larger)
+        typical = float(np.median(larger[finite])) if finite.any() else 0.0
+        unsure = _unsure(a, joined, typical) | ~np.isfinite(n)
+        off = np.abs(a - n)
+        wrong = ~unsure & ~(off <= precision.tolerance * larger + joined.error)
+        error = np.where(np.isfinite(a), off / np.maximum(larger, 1e-30), np.inf)
+        error = np.where(unsure | (off <= joined.error), 0.0, error)
+    verdict = "wrong" if wrong.any() else "unsure" if unsure.all() else "ok"
+    count = GradcheckVerdict(verdict, s.base.size, int((~unsure).sum()), int(wrong.sum()))
+    worst = np.lexsort((places, -error, unsure, ~wrong))[:WORST_ROWS]
     rows = []
-    analytic = analytic.reshape(base.shape)
-    for c in np.ndindex(o.type.shape) if components(o.type) else [()]:
-        at = (..., *c)
-
-        def total(shift: np.ndarray, at: tuple[Any, ...] = at) -> np.ndarray:
-            moved = base.copy()
-            moved[at] = moved[at] + shift
-            return np.asarray(_call(function, {**arrays, o.name: moved}), np.float64)
-
-        x = base[at].astype(np.float64)
-        h = (STEP * np.maximum(1.0, np.abs(x))).astype(SCALARS[o.type.scalar]).astype(np.float64)
-        numeric, noise = _difference(total, h, o.each, np.ndim(x))
-        found = analytic[at]
-        for index in np.ndindex(np.shape(found)):
-            a, n, e = float(found[index]), float(numeric[index]), float(noise[index])
-            error = abs(a - n) / max(abs(a), abs(n), 1e-30) if np.isfinite(a) and np.isfinite(n) else np.inf
-            ok = bool(np.isfinite(a)) and (abs(a - n) <= RELATIVE_TOLERANCE * max(abs(a), abs(n)) + e)
-            rows.append(GradcheckRow(o.name, (*index, *c), a, n, 0.0 if abs(a - n) <= e else error, ok))
-    return rows
-
-
-def _call(function: Function, arrays: dict[str, np.ndarray]) -> Any:
-    return function(**{n: a if a.ndim else a[()] for n, a in arrays.items()}, _result="numpy")
-
-
-def _difference(
-    total: Callable[[np.ndarray], np.ndarray], h: np.ndarray, each: bool, dims: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Give the derivative of the sum of all result components, and how far it may be off.
-
-    That is its rounding, and what other step widths say: at a kink or a jump of the function they disagree, and no
-    verdict is possible there.
-    """
-    eps = np.finfo(np.float32).eps
-
-    def slope(h: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        far, near = (total(2 * h), total(-2 * h)), (total(h), total(-h))
-        rise = 8 * (near[0] - near[1]) - (far[0] - far[1])
-        size = np.abs(near[0]) + np.abs(far[0])
-        axes = tuple(range(dims, rise.ndim)) if each else tuple(range(rise.ndim))
-        return rise.sum(axis=axes) / (12 * h), ROUNDINGS * eps * size.sum(axis=axes) / h
-
-    wide, _ = slope(h)
-    narrow, rounding = slope(h / 4)
-    finest, coarse = slope(h / 16)
-    # Across a jump the slopes themselves differ fourfold; a kink may lie so that two of the three agree by chance.
-    kink = np.abs(narrow - finest) > 2 * coarse + 0.01 * np.abs(narrow)
-    return narrow, np.where(kink, np.inf, rounding + 4 * np.abs(wide - narrow))
+    for k in worst:
+        index = tuple(int(i) for i in np.unravel_index(places[k], s.base.shape))
+        said = "wrong" if wrong[k] else "unsure" if unsure[k] else "ok"
+        rows.append(GradcheckRow(s.name, index, float(a[k]), float(n[k]), float(error[k]), said))
+    return count, sorted(rows, key=rank)

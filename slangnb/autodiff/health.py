@@ -21,17 +21,17 @@ ALL_ZERO = "likely the function does not depend on it, or only through an intege
 
 def look(session: Session, function: str, prepared: Prepared, ran: Ran, level: int = 4) -> None:
     """Warn if a gradient is not finite, or is zero for all of several elements; once for each argument."""
-    sizes: dict[str, list[float]] = {}
     for row in prepared.sums.rows.all:
-        if row.kind != "value":
-            sizes.setdefault(row.leaf, []).append(ran.sums[row.id])
-    for leaf, found in sizes.items():
-        if not all(map(math.isfinite, found)):
+        if row.kind != "size":
+            continue
+        size = ran.sums[row.id]
+        if not math.isfinite(size):
             what, why = "is not finite everywhere", NOT_FINITE
-        elif prepared.count > 1 and not any(found):
+        elif prepared.count > 1 and size == 0:
             what, why = "is zero everywhere", ALL_ZERO
         else:
             continue
+        leaf = next(f"{g.argument}{g.leaf.suffix}" for g in prepared.given if g.leaf.id == row.leaf)
         key = (prepared.job.modules, function, leaf, what)
         if key not in session.said:
             session.said.add(key)

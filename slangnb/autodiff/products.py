@@ -171,7 +171,10 @@ def hvp(function: Function, wrt: str | Sequence[str] | None = None) -> Callable[
             made[key] = directional(callee, tuple(directions))
         signature, text = made[key]
         wrapper = _wrapped(callee, signature, text, directions)
-        own = tuple(s.parameter.name for s in callee.bound.slots if s.parameter.type.differentiable)
+        own = tuple(p.name for p in callee.bound.signature.parameters if p.type.differentiable and not p.no_diff)
+        for name in directions:
+            if name not in own:
+                raise GradientError(f"{callee.name}: no direction for {name!r}: it has no derivative")
         call = make_call(function, wrapper)
         try:
             prepared = call.prepare(Wish("reverse", names if names is not None else own))
@@ -200,10 +203,10 @@ def directional(callee: Callee, names: tuple[str, ...]) -> tuple[Signature, str]
     for p in parameters:
         pair = p.type.differentiable and not p.no_diff
         if pair and p.name in names:
-            passed.append(f"diffPair({p.name}, v_{p.name})")
+            passed.append(f"diffPair({p.name}, sn_d_{p.name})")
         else:
             passed.append(f"diffPair({p.name})" if pair else p.name)
-    moved = [Parameter(f"v_{p.name}", p.type, no_diff=True) for p in parameters if p.name in names]
+    moved = [Parameter(f"sn_d_{p.name}", p.type, no_diff=True) for p in parameters if p.name in names]
     declared += [f"no_diff {declare(p.type, p.name)}" for p in moved]
     returns = plain_name(signature.returns.name)
     text = (
@@ -214,7 +217,10 @@ def directional(callee: Callee, names: tuple[str, ...]) -> tuple[Signature, str]
 
 
 def _wrapped(callee: Callee, signature: Signature, text: str, directions: Mapping[str, Any]) -> Callee:
-    extra = [Slot(p, directions[p.name[2:]], p.name) for p in signature.parameters[len(callee.bound.slots) :]]
+    extra = [
+        Slot(p, directions[p.name.removeprefix("sn_d_")], p.name)
+        for p in signature.parameters[len(callee.bound.slots) :]
+    ]
     prelude = f"{callee.prelude}\n{text}" if callee.prelude else text
     return Callee(Bound(signature, (*callee.bound.slots, *extra)), WRAPPER, prelude)
 

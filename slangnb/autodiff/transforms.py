@@ -54,7 +54,7 @@ class Transform:
             factor /= prepared.count
         ran = call.run(prepared, factor)
         look(call.session, callee.name, prepared, ran)
-        value = ran.sums["sum_value"] * (1.0 if seeds else factor) if self._value else 0.0
+        value = ran.sums["sn_sum_value"] * (1.0 if seeds else factor) if self._value else 0.0
         return value, gradients(prepared, ran)
 
 

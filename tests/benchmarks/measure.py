@@ -40,9 +40,9 @@ class Row:
     median, least : float
         Seconds of a call.
     to_copy : float
-        Median in units of the median of the copy of `x`.
+        Least time in units of the least of the copy of `x`: what else the machine does only adds to a time.
     to_ours : float
-        Median in units of slangnb's.
+        Least time in units of slangnb's.
     value, parameters, elements : float
         Largest relative error of the value, of the gradients to the shared arguments, and of that to `x`.
     failure : str
@@ -127,8 +127,8 @@ def run_task(task: work.Work, gpu: bool, budget: float) -> list[Row]:
             errors[c.name] = _errors(result, checked)
         del result
     times = race([c for c in field if c.name not in failures], budget)
-    ours = next((times[c.name].median for c in field if c.ours and c.name in times), float("nan"))
-    floor = times[copy.name].median
+    ours = next((times[c.name].least for c in field if c.ours and c.name in times), float("nan"))
+    floor = times[copy.name].least
     rows = []
     for c in field:
         if c.name in failures:
@@ -136,7 +136,7 @@ def run_task(task: work.Work, gpu: bool, budget: float) -> list[Row]:
             continue
         t = times[c.name]
         rows.append(
-            Row(*about, c.name, c.note, c.ours, t.median, t.least, t.median / floor, t.median / ours, *errors[c.name])
+            Row(*about, c.name, c.note, c.ours, t.median, t.least, t.least / floor, t.least / ours, *errors[c.name])
         )
     peers.release()
     return rows

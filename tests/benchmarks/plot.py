@@ -46,19 +46,19 @@ def chosen(rows: list[Row]) -> list[list[Row]]:
 
 
 def _times(axes: Any, rows: list[Row]) -> None:
-    """Draw one workload: a dot for each candidate, the quickest on top, its time beside it."""
+    """Draw one workload: a dot for each candidate, the quickest on top, its least time beside it."""
     first = rows[0]
     copy = next((r for r in rows if r.name.startswith("copy") and not r.failure), None)
-    drawn = sorted((r for r in rows if r is not copy and not r.failure), key=lambda r: r.median)
+    drawn = sorted((r for r in rows if r is not copy and not r.failure), key=lambda r: r.least)
     failed = [r for r in rows if r.failure]
-    low = min([r.least for r in drawn] + ([copy.median] if copy else []))
+    low = min([r.least for r in drawn] + ([copy.least] if copy else []))
     high = max(r.median for r in drawn)
     left, right = low / 1.6, high * (high / low) ** 0.55 * 1.8  # room for the labels
     for y, r in enumerate(drawn):
-        axes.plot([left, r.median], [y, y], color=colour(r.name), lw=1.6, alpha=0.45, solid_capstyle="butt")
+        axes.plot([left, r.least], [y, y], color=colour(r.name), lw=1.6, alpha=0.45, solid_capstyle="butt")
         axes.plot([r.least, r.median], [y, y], color=colour(r.name), lw=4, solid_capstyle="butt")
-        axes.plot(r.median, y, "o", ms=8, color="white" if r.wrong else colour(r.name), mec=colour(r.name), mew=2)
-        label = time_text(r.median)
+        axes.plot(r.least, y, "o", ms=8, color="white" if r.wrong else colour(r.name), mec=colour(r.name), mew=2)
+        label = time_text(r.least)
         if not r.ours and math.isfinite(r.to_ours):
             label += f"  ({ratio(r.to_ours)}×)"
         beside = {"textcoords": "offset points", "va": "center", "bbox": {"fc": "white", "ec": "none", "pad": 0.8}}
@@ -79,10 +79,10 @@ def _times(axes: Any, rows: list[Row]) -> None:
     axes.set_xscale("log")
     axes.set_xlim(left, right)
     if copy:
-        axes.axvline(copy.median, color=INK, lw=1, ls=(0, (3, 3)), zorder=0)
+        axes.axvline(copy.least, color=INK, lw=1, ls=(0, (3, 3)), zorder=0)
         axes.annotate(
-            f"copy {time_text(copy.median)}",
-            (copy.median, -0.62),
+            f"copy {time_text(copy.least)}",
+            (copy.least, -0.62),
             (4, 0),
             textcoords="offset points",
             fontsize=8,
@@ -155,7 +155,7 @@ def _scaling(axes: Any, rows: list[Row]) -> None:
     series: dict[str, list[tuple[int, float, bool]]] = {}
     for r in rows:
         if r.workload == "value_and_grad" and not r.failure:
-            series.setdefault(r.name, []).append((r.size, r.median, not r.wrong))
+            series.setdefault(r.name, []).append((r.size, r.least, not r.wrong))
     _lines(axes, series)
     _title(axes, "Value and gradients, by size", "filled: right to 1e-4")
     axes.yaxis.set_major_formatter(lambda y, _: time_text(y))
@@ -182,7 +182,7 @@ def plot(rows: list[Row], accuracy: list[Accuracy], machine: dict[str, str], pat
     figure = Figure(figsize=(7.6 * columns, 3.6 * lines + 0.7), dpi=110, layout=layout, facecolor="white")
     FigureCanvasAgg(figure)
     figure.suptitle(
-        f"{machine['backend']}: dots are the median time of a call, with a thick line from the least; in brackets: in "
+        f"{machine['backend']}: dots are the least time of a call, with a thick line to the median; in brackets: in "
         "units of slangnb's; open: wrong",
         x=0.01,
         ha="left",

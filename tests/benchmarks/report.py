@@ -98,7 +98,7 @@ def _block(rows: list[Row]) -> list[str]:
             continue
         note = r.note
         if first.workload == "copy":
-            note = f"{note}{', ' if note else ''}{2 * r.nbytes / r.median / 1e9:.1f} GB/s"
+            note = f"{note}{', ' if note else ''}{2 * r.nbytes / r.least / 1e9:.1f} GB/s"
         cells = [
             f"{r.least * factor:.4g}",
             f"{r.median * factor:.4g}",
@@ -136,7 +136,7 @@ def groups(rows: list[Row]) -> list[list[Row]]:
 
 LEGEND = """\
 least, median: time of one call, over rounds in which the candidates take turns; results are new arrays on the device
-/ copy: median in units of the median of copying x on the device; / slangnb: in units of slangnb's median
+/ copy: least in units of the least of copying x on the device; / slangnb: in units of slangnb's least
 value, d param, d x: largest error of the value, of the gradients to shared arguments, and of the gradient to x, each
   in units of the largest float64 reference value; "!" marks what is off by more than 1e-4
 """

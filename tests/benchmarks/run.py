@@ -51,7 +51,12 @@ def options(arguments: list[str]) -> argparse.Namespace:
     p.add_argument("--sizes", type=sizes_of, help="numbers of elements, as in 2^20,2^24")
     p.add_argument("--only", type=names_of, default=list(NAMES), help=f"some of {','.join(NAMES)}")
     p.add_argument("--quick", action="store_true", help="small sizes and few rounds: does it work?")
-    p.add_argument("--out", type=Path, default=Path("benchmark-results"), help="folder for the table and the plot")
+    p.add_argument(
+        "--out",
+        type=Path,
+        default=Path("build/benchmarks"),
+        help="folder for the table and the plot (build/benchmarks)",
+    )
     return p.parse_args(arguments)
 
 
@@ -82,7 +87,13 @@ def machine(session: sn.Session, gpu: bool) -> dict[str, str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Run, print and save; the exit status is 1 when slangnb failed or was wrong anywhere, 2 without a backend."""
+    """Run, print and save.
+
+    Returns
+    -------
+    int
+        The exit status: 1 when slangnb failed, or was wrong or not repeatable anywhere; 2 without a backend.
+    """
     chosen = options(arguments)
     try:
         session = sn.Session(chosen.backend)
@@ -108,7 +119,8 @@ def main(arguments: list[str]) -> int:
     plot.plot(rows, accuracy, about, chosen.out / "plot.png")
     progress(f"written to {chosen.out}: table.txt, results.json, plot.png")
     session.close()
-    return int(any(r.ours and (r.failure or r.wrong) for r in rows))
+    promised = all(a.same and a.gradient < 1e-4 for a in accuracy if a.name.startswith("slangnb"))
+    return int(not promised or any(r.ours and (r.failure or r.wrong) for r in rows))
 
 
 if __name__ == "__main__":

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from slangnb.runtime.binding import Bound
-from slangnb.runtime.fused.gather import Given, GivenTensor, gather
+from slangnb.runtime.fused.gather import gather
 from slangnb.runtime.fused.job import Job
-from slangnb.runtime.fused.launch import Prepared, Ran
+from slangnb.runtime.fused.launch import NOTHING, Prepared, Ran
 from slangnb.runtime.fused.plans import kind_of
 
 if TYPE_CHECKING:
@@ -97,17 +97,10 @@ class Call:
         prepared: Prepared,
         seed: float = 1.0,
         read: bool = True,
-        targets: Mapping[str, slangpy.Tensor] | None = None,
-        results: Mapping[str, slangpy.Tensor] | None = None,
+        targets: Mapping[str, slangpy.Tensor] = NOTHING,
+        results: Mapping[str, slangpy.Tensor] = NOTHING,
     ) -> Ran:
         """Launch; see `Prepared.run`."""
         values = {s.place: s.value for s in self.bound.slots}
         sources = {"value": values, "tangent": self.tangents, "seed": self.seeds}
-
-        def fetch(g: Given | GivenTensor) -> Any:
-            found: Any = sources[g.role]
-            for step in g.route:
-                found = found[step]
-            return found
-
-        return prepared.run(fetch, seed, read, targets, results)
+        return prepared.run(sources, seed, read, targets, results)

@@ -108,6 +108,12 @@ def gather(
     for p in signature.parameters:
         slot = slots.get(p.name)
         pair = p.type.differentiable and not p.no_diff
+        if p.io == "out" and p.name in tangents:
+            raise GradientError(
+                f"{signature.name}: no tangent for {p.name!r}: it is an output",
+                function=signature.name,
+                argument=p.name,
+            )
         if slot is None:
             if p.io != "out":
                 raise NotFusedError(f"{p.name!r} has a default value")
@@ -123,7 +129,7 @@ def gather(
             raise NotFusedError(f"{p.name!r} is an output that is filled")
         found = _leaves(signature.name, p, p.name, p.type, slot.value, (slot.place,), pair and wanted, device)
         if p.name in tangents:
-            found += _tangents(signature.name, p, pair, tangents[p.name], device)
+            found += _tangents(signature.name, p, pair, tangents[p.name], found, device)
         arguments.append(Argument(p, pair))
         given += found
     shape = call_shape(signature.name, given)
@@ -131,7 +137,7 @@ def gather(
     for o in outputs:
         if o.id in seeds:
             given += _seeds(signature.name, o, seeds[o.id], shape, device)
-    given = with_access(_unique(given), shape)
+    given = with_access(_numbered(given), shape)
     check_shared(signature.name, given, shape)
     return Gathered(
         tuple(_filled(a, given) for a in arguments),
@@ -179,6 +185,13 @@ def _leaves(
         return found
     if t.kind not in (*PLAIN_KINDS, "struct"):
         raise NotFusedError(f"{name!r} has type {plain_name(t.name)}")
+    if t.scalar == "bool" and isinstance(value, np.ndarray) and value.ndim:
+        raise CallError(
+            f"{function}: {name!r} is an array for a bool parameter, which cannot be passed",
+            function=function,
+            argument=name,
+            remedy=f"make the parameter int, and pass {name}.astype(np.int32)",
+        )
     if t.kind in PLAIN_KINDS and isinstance(value, bool | int | float | np.ndarray):
         check_value(function, name, t, np.ravel(value)[0] if np.size(value) == 1 else value, device, True)
     held = hold(function, name, t, value, device)
@@ -187,7 +200,9 @@ def _leaves(
     return [Given(Leaf(name.replace(".", "_"), suffix, t, "each", wanted), held, route, p.name)]
 
 
-def _tangents(function: str, p: Parameter, pair: bool, value: Any, device: slangpy.Device) -> list[Given]:
+def _tangents(
+    function: str, p: Parameter, pair: bool, value: Any, primals: list[Given], device: slangpy.Device
+) -> list[Given]:
     if not pair:
         why = "is no_diff" if p.no_diff else f"has type {plain_name(p.type.name)}, which has no derivative"
         raise GradientError(f"{function}: no tangent for {p.name!r}: it {why}", function=function, argument=p.name)
@@ -195,6 +210,16 @@ def _tangents(function: str, p: Parameter, pair: bool, value: Any, device: slang
     if t.kind == "struct" and not isinstance(value, dict):
         raise NotFusedError(f"the tangent of {p.name!r} is no dict")
     found = _leaves(function, p, p.name, t, value, (p.name,), False, device)
+    shapes = {g.leaf.suffix: g.held.shape for g in primals}
+    for g in found:
+        own = shapes.get(g.leaf.suffix, shapes.get("", ()))
+        if not broadcasts(g.held.shape, own):
+            raise CallError(
+                f"{function}: the tangent of {p.name!r} has shape {(*g.held.shape, *g.leaf.type.shape)}, the argument "
+                f"{(*own, *g.leaf.type.shape)}",
+                function=function,
+                argument=p.name,
+            )
     return [replace(g, role="tangent", leaf=replace(g.leaf, id=f"tangent_{g.leaf.id}")) for g in found]
 
 
@@ -237,6 +262,17 @@ def _tensor(
     return Argument(p, False, tensor=f"{kind}<{element}, {t.dims}>"), GivenTensor(p.name, t, (slot.place,), wanted)
 
 
+def broadcasts(own: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    """Tell whether a value of shape `own` can be repeated to `shape`.
+
+    Examples
+    --------
+    >>> broadcasts((4, 1), (3, 4, 5)), broadcasts((2, 3), (3,)), broadcasts((2,), (3,))
+    (True, False, False)
+    """
+    return len(own) <= len(shape) and all(n in (1, m) for n, m in zip(own[::-1], shape[::-1], strict=False))
+
+
 def call_shape(function: str, given: list[Given]) -> tuple[int, ...]:
     """Broadcast the shapes of all values: sizes must be equal or 1, aligned at the last dimension."""
     shape: tuple[int, ...] = ()
@@ -244,7 +280,7 @@ def call_shape(function: str, given: list[Given]) -> tuple[int, ...]:
         try:
             shape = np.broadcast_shapes(shape, g.held.shape)
         except ValueError:
-            name = str(g.route[-1]) if isinstance(g.route[-1], str) else g.leaf.id
+            name = f"{g.argument}{g.leaf.suffix}"
             raise CallError(
                 f"{function}: {name!r} has shape {g.held.shape}, the other arguments {shape}; give equal shapes, or 1 "
                 "in a dimension that is repeated",
@@ -296,14 +332,9 @@ def strides_in(g: Given, shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(0 if n == 1 else s for n, s in zip(sizes, padded, strict=True))
 
 
-def _unique(given: list[Given]) -> list[Given]:
+def _numbered(given: list[Given]) -> list[Given]:
     """Give each leaf an id of its own: ``p_x`` may be a parameter, and a field of ``p``."""
-    seen: dict[str, int] = {}
-    found = []
-    for g in given:
-        count = seen[g.leaf.id] = seen.get(g.leaf.id, -1) + 1
-        found.append(replace(g, leaf=replace(g.leaf, id=f"{g.leaf.id}_{count}")) if count else g)
-    return found
+    return [replace(g, leaf=replace(g.leaf, id=f"{k}_{g.leaf.id}")) for k, g in enumerate(given)]
 
 
 def check_shared(function: str, given: list[Given], shape: tuple[int, ...]) -> None:
@@ -311,18 +342,18 @@ def check_shared(function: str, given: list[Given], shape: tuple[int, ...]) -> N
     for g in given:
         if g.leaf.wanted and g.leaf.whole and g.held.shape != shape:
             raise GradientError(
-                f"{function}: {g.leaf.id!r} is a tensor of {g.leaf.type.name} that elements share; its gradient cannot "
-                "be summed",
+                f"{function}: {g.argument!r} is a tensor of {g.leaf.type.name} that elements share; its gradient "
+                "cannot be summed",
                 function=function,
-                argument=g.leaf.id,
+                argument=g.argument,
                 remedy="pass a dict with a value for each field",
             )
         if g.leaf.wanted and g.leaf.shared and len(g.leaf.parts) > MOST_SHARED:
             raise GradientError(
-                f"{function}: {g.leaf.id!r} has {len(g.leaf.parts)} numbers, each with a gradient summed over all "
+                f"{function}: {g.argument!r} has {len(g.leaf.parts)} numbers, each with a gradient summed over all "
                 f"elements; at most {MOST_SHARED} fit",
                 function=function,
-                argument=g.leaf.id,
+                argument=g.argument,
                 remedy="declare the parameter as IDiffTensor<float, n>, and pass a tensor",
             )
 
@@ -345,9 +376,7 @@ def _seeds(function: str, o: Output, value: Any, shape: tuple[int, ...], device:
         raise NotFusedError(f"the seed of {o.id} is no dict")
     found = _leaves(function, Parameter(o.id, t), o.id, t, value, (o.id,), False, device)
     for g in found:
-        if len(g.held.shape) > len(shape) or any(
-            n not in (1, m) for n, m in zip(g.held.shape[::-1], shape[::-1], strict=False)
-        ):
+        if not broadcasts(g.held.shape, shape):
             raise CallError(
                 f"{function}: the seed has shape {(*g.held.shape, *g.leaf.type.shape)}, the result "
                 f"{(*shape, *g.leaf.type.shape)}",

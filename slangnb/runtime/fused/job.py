@@ -96,24 +96,36 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A result of the function: what it returns (`name` is empty), or an ``out`` or ``inout`` parameter.
+    """A result of the function: what it returns, or an ``out`` or ``inout`` parameter.
 
-    `seeds` fill its upstream gradient; without any it is the same number for all elements and components.
+    Attributes
+    ----------
+    name : str
+        Of the parameter; empty for what is returned.
+    type : TypeInfo
+    id : str
+        What people call it: the name, or ``"result"``.
+    derivable : bool
+        Whether derivatives flow through it.
+    seeds : tuple of Leaf
+        They fill its upstream gradient; without any it is the same number for all elements and components.
     """
 
     name: str
     type: TypeInfo
+    id: str
+    derivable: bool = True
     seeds: tuple[Leaf, ...] = ()
 
     @property
-    def id(self) -> str:
-        """Its name in the kernel."""
-        return self.name or "result"
+    def mark(self) -> str:
+        """Its name in the kernel; that of the returned value can be no parameter's."""
+        return self.name or "0"
 
     @property
-    def parts(self) -> list[str]:
-        """Index expressions of its scalars."""
-        return components(self.type)
+    def reals(self) -> list[tuple[str, str]]:
+        """Index expressions and scalar types of what has a derivative."""
+        return derivative_components(self.type) if self.derivable else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +174,11 @@ class Job:
     slots: str = "group"
     rank: int = 0
     prelude: str = ""
+
+    @property
+    def double(self) -> bool:
+        """Whether a result is double, so that values and seeds are."""
+        return any(s == "double" for o in self.outputs for _, s in o.reals)
 
     @property
     def leaves(self) -> list[Leaf]:
@@ -256,19 +273,18 @@ def accumulator(scalar: str) -> str:
 
 
 def rows(job: Job) -> Rows:
-    """List what a job sums over all elements: the value, gradients of shared leaves, magnitudes of the others."""
+    """List what a job sums over all elements: the value, gradients of shared leaves, magnitudes of all gradients."""
     found = []
     if job.value:
-        reals = [s for o in job.outputs for _, s in derivative_components(o.type)]
-        found.append(Row("sum_value", "double" if "double" in reals else "float", "", "value"))
+        found.append(Row("sn_sum_value", "double" if job.double else "float", "", "value"))
     if job.mode == "reverse":
         for a in job.arguments:
             for leaf in a.leaves:
+                kind = accumulator(leaf.type.scalar)
                 if leaf.wanted and leaf.shared:
-                    kind = accumulator(leaf.type.scalar)
-                    found += [Row(f"sum_{leaf.id}_{k}", kind, leaf.id, "gradient") for k in range(len(leaf.parts))]
-                elif leaf.wanted:
-                    found.append(Row(f"size_{leaf.id}", "float", leaf.id, "size"))
+                    found += [Row(f"sn_sum_{leaf.id}_{k}", kind, leaf.id, "gradient") for k in range(len(leaf.parts))]
+                if leaf.wanted:
+                    found.append(Row(f"sn_size_{leaf.id}", kind, leaf.id, "size"))
     return Rows(tuple(found))
 
 
@@ -281,5 +297,12 @@ def outputs_of(returns: TypeInfo, parameters: Sequence[Parameter]) -> list[Outpu
     >>> [o.id for o in outputs_of(x, [Parameter("a", x), Parameter("b", x, "out")])]
     ['b', 'result']
     """
-    found = [Output(p.name, p.type) for p in parameters if p.io != "in"]
-    return found if returns.name == "void" else [*found, Output("", returns)]
+    found = [Output(p.name, p.type, p.name, _derivable(p)) for p in parameters if p.io != "in"]
+    if returns.name == "void":
+        return found
+    own = "result" if all(o.id != "result" for o in found) else "returned"
+    return [*found, Output("", returns, own, returns.differentiable)]
+
+
+def _derivable(p: Parameter) -> bool:
+    return p.type.differentiable and not p.no_diff

@@ -5,18 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from slangnb.compiler.reflection import Signature, TypeInfo
-from slangnb.runtime.fused.gather import Gathered, Given, GivenTensor, strides_in
-from slangnb.runtime.fused.job import GROUP, Job, Output, accumulator, rows
+from slangnb.runtime.fused.gather import Gathered, strides_in
+from slangnb.runtime.fused.job import GROUP, Job, Output, components, rows
+from slangnb.runtime.fused.ports import Gradient, Input, TensorGradient
 from slangnb.runtime.fused.stage import Stage, submit
-from slangnb.runtime.fused.sums import Fold, Sums, storage, table
+from slangnb.runtime.fused.sums import Sums, table
 from slangnb.runtime.fused.text import ENTRY, kernel_text
-from slangnb.runtime.fused.tuning import copies, per_thread
-from slangnb.runtime.fused.values import NotFusedError, packed_strides, scalars
+from slangnb.runtime.fused.tuning import per_thread
+from slangnb.runtime.fused.values import NotFusedError
 from slangnb.runtime.tensors import SCALARS
 
 if TYPE_CHECKING:
@@ -34,9 +36,9 @@ class Ran:
     ----------
     sums : dict of str to float
         By the id of the row; empty unless they were read.
-    grads : dict of str to Tensor or Buffer
-        Gradient of each wanted leaf that is not shared, and of each wanted indexed tensor, by id: a tensor where a
-        tensor came in, else a buffer.
+    grads : dict of str to Tensor, Buffer or None
+        Gradient of each wanted leaf, by id, and of each wanted indexed tensor, by name: a tensor where a tensor came
+        in, else a buffer, or None where it is among the sums.
     outputs, tangents : dict of str to Tensor
         By the id of the output.
     """
@@ -45,6 +47,18 @@ class Ran:
     grads: dict[str, Any] = field(default_factory=dict)
     outputs: dict[str, Any] = field(default_factory=dict)
     tangents: dict[str, Any] = field(default_factory=dict)
+
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+Sources = Mapping[str, Mapping[Any, Any]]
+
+
+def follow(values: Mapping[Any, Any], route: tuple[int | str, ...]) -> Any:
+    """Find a value in a call: by position or name, then by keys of dicts."""
+    found: Any = values
+    for step in route:
+        found = found[step]
+    return found
 
 
 class Prepared:
@@ -98,8 +112,8 @@ class Prepared:
         slots = threads if self.job.slots == "thread" else self.groups
         self._main = Stage(self._device, session.kernel(kernel_text(self.job), ENTRY, owner))
         self._main.threads = threads
-        for name, number in (("sn_count", self.count), ("sn_threads", threads), ("sn_slots", slots)):
-            self._main.set(name, number)
+        self._main.set("sn_count", self.count)
+        self._main.set("sn_slots", slots)
         self._keep: list[slangpy.Buffer] = []
         if strided:
             offsets = [g.held.offset for g in strided]
@@ -109,193 +123,79 @@ class Prepared:
         self.sums = Sums(session, rows(self.job), slots, self._main)
         #: About what it keeps alive: arguments, and buffers of its own.
         self.bytes = sum(8 * self.count * len(g.leaf.parts) for g in self.given if not g.leaf.shared)
-        self._own: dict[str, slangpy.Buffer] = {}
-        self._folds: dict[str, Fold] = {}
+        self._make_ports()
+
+    def _make_ports(self) -> None:
+        session, job, main = self._session, self.job, self._main
+        reverse = job.mode == "reverse"
+        self._inputs = [Input(self._device, g, main) for g in self.given]
+        wanted = [g for g in self.given if g.leaf.wanted and reverse]
+        #: The gradients that come out, in the order of the arguments.
+        self.gradients = [Gradient(session, g, self.shape, main, self.sums, job.accumulate) for g in wanted]
+        self.indexed = [
+            TensorGradient(session, t, self.groups, main, job.accumulate) for t in self.tensors if t.wanted and reverse
+        ]
+        self._read = [t for t in self.tensors if not (t.wanted and reverse)]
 
     def run(
         self,
-        fetch: Callable[[Given | GivenTensor], Any],
+        sources: Sources,
         seed: float = 1.0,
         read: bool = True,
-        targets: Mapping[str, slangpy.Tensor] | None = None,
-        results: Mapping[str, slangpy.Tensor] | None = None,
+        targets: Mapping[str, slangpy.Tensor] = NOTHING,
+        results: Mapping[str, slangpy.Tensor] = NOTHING,
     ) -> Ran:
         """Launch.
 
         Parameters
         ----------
-        fetch : callable
-            Gives the value of a leaf or tensor in this call.
+        sources : mapping
+            By role, ``"value"``, ``"tangent"`` and ``"seed"``: the values of this call by position or name.
         seed : float
-            Upstream gradient of all elements, where there are no seeds.
+            Factor of the upstream gradient of all elements.
         read : bool
             Wait, and read the sums.
         targets : mapping, optional
-            Tensors that gradients are written to, by the leaf's id; by default new ones are made.
+            Tensors that gradients are written to, by the leaf's id or the indexed tensor's name; by default new ones
+            are made.
         results : mapping, optional
             Tensors that values are written to, by the output's id.
         """
         ran = Ran()
         main = self._main
-        for g in self.given:
-            self._bind(g, fetch(g))
+        for port in self._inputs:
+            g = port.given
+            port.bind(follow(sources[g.role], g.route))
+        for t in self._read:
+            main.put_dict(f"sn_in_{t.name}", follow(sources["value"], t.route).uniforms())
         if self.job.mode == "reverse":
             main.set("sn_seed", seed)
-        after: list[Stage] = list(self.sums.stages)
-        if self.job.mode == "reverse":
-            for g in self.given:
-                if g.leaf.wanted:
-                    after += self._gradient(g, fetch, targets, ran)
-        cleared = self._bind_tensors(fetch, targets, after, ran)
+        stages = [main, *self.sums.stages]
+        for out in self.gradients:
+            g = out.given
+            place, extra = out.bind(follow(sources["value"], g.route), targets.get(g.leaf.id))
+            ran.grads[g.leaf.id] = place
+            stages += extra
+        for out in self.indexed:
+            t = out.given
+            ran.grads[t.name], extra = out.bind(follow(sources["value"], t.route), targets.get(t.name))
+            stages += extra
         if self.job.stores:
             for o in self.job.outputs:
                 ran.outputs[o.id] = made = self._result(o, results)
-                main.put_loosely(f"out_{o.id}", made.storage)
-                if self.job.mode == "tangent":
+                main.put_loosely(f"sn_out_o_{o.mark}", made.storage)
+                if self.job.mode == "tangent" and o.derivable:
                     ran.tangents[o.id] = made = self._tangent_result(o)
-                    main.put_loosely(f"tan_{o.id}", made.storage)
-        number = submit(self._device, [main, *after], self.sums.copies if read else (), cleared)
+                    main.put_loosely(f"sn_tan_o_{o.mark}", made.storage)
+        cleared = [out.cleared for out in self.indexed]
+        number = submit(self._device, stages, self.sums.copies if read else (), cleared)
         if read:
             self._session.wait(number)
             ran.sums = self.sums.read()
         return ran
 
-    def _bind(self, g: Given, value: Any) -> None:
-        leaf, main = g.leaf, self._main
-        if leaf.access == "uniform":
-            for k, n in enumerate(scalars(value, g.held.kind, leaf.type).tolist()):
-                main.set(f"in_{leaf.id}_{k}", n)
-        elif g.held.kind == "tensor" and not g.held.copied:
-            main.put(f"in_{leaf.id}", value.storage)
-        else:
-            array = scalars(value, g.held.kind, leaf.type)
-            own = self._scratch(f"in {leaf.id}", array.nbytes)
-            own.copy_from_numpy(array)
-            main.put(f"in_{leaf.id}", own)
-
-    def _scratch(self, key: str, size: int) -> slangpy.Buffer:
-        """Give a buffer of this job's own, the same at every launch."""
-        found = self._own.get(key)
-        if found is None or found.size < size:
-            found = self._own[key] = storage(self._device, size)
-        return found
-
-    def _gradient(
-        self, g: Given, fetch: Callable[[Given | GivenTensor], Any], targets: Mapping[str, Any] | None, ran: Ran
-    ) -> list[Stage]:
-        """Bind where a leaf's gradient goes; give the stages that bring it there."""
-        leaf = g.leaf
-        target = None if targets is None else targets.get(leaf.id)
-        if leaf.shared:
-            if target is None and g.held.kind == "tensor":
-                target = ran.grads[leaf.id] = self._like(fetch(g), g)
-            return self._send_sum(g, target, ran) if target is not None else []
-        size = np.dtype(SCALARS[leaf.type.scalar]).itemsize if not leaf.whole else 0
-        n = len(leaf.parts)
-        made: Any
-        if target is not None:
-            made = target
-        elif g.held.kind == "tensor":
-            made = self._like(fetch(g), g)
-        else:
-            made = self._scratch(f"out {leaf.id}", math.prod(g.held.shape) * n * size)
-        ran.grads[leaf.id] = made
-        buffer = made if target is None and g.held.kind != "tensor" else made.storage
-        direct = g.held.shape == self.shape and (target is None or is_plain(target))
-        if direct:
-            self._main.put_loosely(f"out_{leaf.id}", buffer)
-            return []
-        whole = self._scratch(f"whole {leaf.id}", self.count * n * size)
-        self._main.put(f"out_{leaf.id}", whole)
-        to = packed_strides(g.held.shape, n) if target is None else _scalar_strides(target, len(g.held.shape))
-        offset = 0 if target is None else target.offset * math.prod(target.dtype.shape.as_tuple())
-        fold = self._folds.get(leaf.id)
-        if fold is None:
-            kept, folded = fold_dimensions(self.shape, g.held.shape, n, to)
-            kind = leaf.type.scalar
-            types = (kind, accumulator(kind), kind)
-            fold = self._folds[leaf.id] = Fold(
-                self._session, types, kept, folded, 0, offset, self.job.accumulate and target is not None
-            )
-        fold.bind(whole, buffer)
-        return fold.stages
-
-    def _send_sum(self, g: Given, target: slangpy.Tensor, ran: Ran) -> list[Stage]:
-        """Write, or add, the summed gradient of a shared leaf to a tensor."""
-        leaf = g.leaf
-        row = next(r for r in self.sums.rows.all if r.leaf == leaf.id)
-        source, start = self.sums.source(row)
-        fold = self._folds.get(leaf.id)
-        if fold is None:
-            terms = self.sums.terms
-            types = (row.scalar, row.scalar, leaf.type.scalar)
-            offset = target.offset * math.prod(target.dtype.shape.as_tuple())
-            fold = self._folds[leaf.id] = Fold(
-                self._session,
-                types,
-                [(len(leaf.parts), terms, 1)],
-                [(terms, 1)],
-                start,
-                offset,
-                self.job.accumulate and leaf.id not in ran.grads,
-            )
-        fold.bind(source, target.storage)
-        return fold.stages
-
-    def _bind_tensors(
-        self,
-        fetch: Callable[[Given | GivenTensor], Any],
-        targets: Mapping[str, Any] | None,
-        after: list[Stage],
-        ran: Ran,
-    ) -> list[slangpy.Buffer]:
-        """Bind tensors that the function indexes; give the buffers to be cleared first."""
-        cleared = []
-        for t in self.tensors:
-            value = fetch(t)
-            name = f"in_{t.name}"
-            if not t.wanted or self.job.mode != "reverse":
-                self._main.put_dict(name, value.uniforms())
-                continue
-            shape = value.shape.as_tuple()
-            inner = math.prod(value.dtype.shape.as_tuple())
-            elements = math.prod(shape)
-            n = copies(elements * inner, self.groups)
-            buffer = self._scratch(f"copies {t.name}", n * elements * value.dtype.buffer_layout.stride)
-            cleared.append(buffer)
-            strides = list(packed_strides(shape))
-            bound = {"_data": buffer, "_shape": list(shape), "_strides": strides, "_offset": 0}
-            self._main.put_dict(name, {"_primal": value.uniforms(), "_grad_out": bound})
-            self._main.set(f"sn_copies_{t.name}", n)
-            self._main.set(f"sn_span_{t.name}", elements)
-            target = None if targets is None else targets.get(t.name)
-            made = target if target is not None else self._session.pool.like(value)
-            fold = self._folds.get(t.name)
-            if fold is None:
-                kept, folded = [(elements * inner, 1, 1)], [(n, elements * inner)]
-                accumulate = self.job.accumulate and target is not None
-                fold = self._folds[t.name] = Fold(
-                    self._session, ("float", "float", "float"), kept, folded, 0, 0, accumulate
-                )
-            fold.bind(buffer, made.storage)
-            after += fold.stages
-            ran.grads[t.name] = made
-        return cleared
-
-    def _like(self, value: slangpy.Tensor, g: Given) -> slangpy.Tensor:
-        """Make a tensor for the gradient of a tensor; of a struct's derivative for structs."""
-        import slangpy as spy
-
-        if g.leaf.whole:
-            return spy.Tensor.empty(self._device, shape=value.shape, dtype=value.dtype.derivative)
-        if g.held.copied:
-            flat = (*g.held.shape, *g.leaf.type.shape)
-            kind = self._types(g.leaf.type.scalar)
-            return self._session.pool.tensor(kind, flat, math.prod(flat) * kind.buffer_layout.stride)
-        return self._session.pool.like(value)
-
-    def _result(self, o: Output, results: Mapping[str, slangpy.Tensor] | None) -> slangpy.Tensor:
-        if results is not None and o.id in results:
+    def _result(self, o: Output, results: Mapping[str, slangpy.Tensor]) -> slangpy.Tensor:
+        if o.id in results:
             return results[o.id]
         return self._empty(o.type, self._types(o.type.name))
 
@@ -305,50 +205,9 @@ class Prepared:
 
     def _empty(self, t: TypeInfo, dtype: Any) -> slangpy.Tensor:
         stride = dtype.buffer_layout.stride
-        if t.kind != "struct" and stride != np.dtype(SCALARS[t.scalar]).itemsize * len(Output("", t).parts):
+        if t.kind != "struct" and stride != np.dtype(SCALARS[t.scalar]).itemsize * len(components(t)):
             raise NotFusedError(f"{t.name} is stored with gaps")
         return self._session.pool.tensor(dtype, self.shape or (1,), self.count * stride)
-
-
-def is_plain(t: slangpy.Tensor) -> bool:
-    """Tell whether a tensor's elements lie in order from the start of its storage."""
-    return t.offset == 0 and t.strides.as_tuple() == packed_strides(t.shape.as_tuple())
-
-
-def _scalar_strides(t: slangpy.Tensor, dims: int) -> tuple[int, ...]:
-    step = math.prod(t.dtype.shape.as_tuple())
-    return tuple(s * step for s in t.strides.as_tuple()[:dims])
-
-
-def fold_dimensions(
-    shape: tuple[int, ...], own: tuple[int, ...], parts: int, to: tuple[int, ...]
-) -> tuple[list[tuple[int, int, int]], list[tuple[int, int]]]:
-    """Say which dimensions of a gradient for each element stay, and which are summed over.
-
-    Parameters
-    ----------
-    shape, own : tuple of int
-        Of the call, and of the value that was repeated.
-    parts : int
-        Scalars of an element.
-    to : tuple of int
-        Strides of the result, in scalars; a stride of 0 means that these elements are one in memory.
-
-    Examples
-    --------
-    >>> fold_dimensions((5, 3), (3,), 2, (2,))
-    ([(3, 2, 2), (2, 1, 1)], [(5, 6)])
-    """
-    steps = packed_strides(shape, parts)
-    sizes = (1,) * (len(shape) - len(own)) + own
-    targets = (0,) * (len(shape) - len(own)) + to
-    kept, folded = [], []
-    for n, size, step, target in zip(shape, sizes, steps, targets, strict=True):
-        if size == 1 or target == 0:
-            folded.append((n, step))
-        else:
-            kept.append((n, step, target))
-    return [*kept, (parts, 1, 1)], folded or [(1, 0)]
 
 
 def collapse(

@@ -1,12 +1,13 @@
 """Writes the Slang text of a job. Pure: nothing here touches a device.
 
-One thread takes several elements, a whole grid apart, so that neighbouring threads read neighbouring memory.
+A group takes a piece of the elements, and each of its threads every 256th of them, so that neighbouring threads read
+neighbouring memory.
 Gradients of single elements are plain stores. What all threads share is summed per thread, then over the wave and the
 group, and each group stores its sum in a slot of its own: no atomics, so no saturation, and the same bits at every
 run. `reduction` adds the slots.
 
-Names in a kernel: ``v_`` values, ``t_`` tangents, ``p_`` differential pairs, ``o_`` results, ``u_`` their upstream
-gradients, ``in_`` and ``out_`` buffers; all else begins with ``sn_``.
+All names in a kernel begin with ``sn_``, so that they hide no function: ``sn_v_`` values, ``sn_t_`` tangents,
+``sn_p_`` differential pairs, ``sn_o_`` results, ``sn_u_`` their upstream gradients, ``sn_in_`` and ``sn_out_`` buffers.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from slangnb.runtime.fused.job import (
     Leaf,
     Output,
     Rows,
+    accumulator,
     components,
     declare,
     derivative_components,
@@ -45,10 +47,11 @@ def kernel_text(job: Job) -> str:
         f"void {ENTRY}({', '.join(_uniforms(job, sums))})",
         "{",
         *_indent(_before(job, sums)),
+        f"    uint sn_first = sn_group.x * {GROUP * job.per_thread} + sn_local;",
         f"    for (uint sn_k = 0; sn_k < {job.per_thread}; sn_k++)",
         "    {",
-        "        uint i = sn_thread.x + sn_k * sn_threads;",
-        *([] if job.exact else ["        if (i >= sn_count) break;"]),
+        f"        uint sn_i = sn_first + sn_k * {GROUP};",
+        *([] if job.exact else ["        if (sn_i >= sn_count) break;"]),
         *_indent(body, 2),
         "    }",
         *_indent(_by_group(sums) if job.slots == "group" else _by_thread(sums)),
@@ -63,10 +66,10 @@ def _indent(lines: list[str], depth: int = 1) -> list[str]:
 
 
 def _uniforms(job: Job, sums: Rows) -> list[str]:
-    found = ["uint3 sn_thread : SV_DispatchThreadID", "uint3 sn_group : SV_GroupID", "uint sn_local : SV_GroupIndex"]
-    found += ["uniform uint sn_count", "uniform uint sn_threads", "uniform uint sn_slots"]
+    found = ["uint3 sn_group : SV_GroupID", "uint sn_local : SV_GroupIndex"]
+    found += ["uniform uint sn_count", "uniform uint sn_slots"]
     if job.mode == "reverse":
-        found.append("uniform float sn_seed")
+        found.append(f"uniform {'double' if job.double else 'float'} sn_seed")
     found += [f"RWStructuredBuffer<{s}> sn_partial_{s}" for s in sums.scalars]
     if job.rank:
         found.append("StructuredBuffer<uint> sn_layout")
@@ -74,22 +77,22 @@ def _uniforms(job: Job, sums: Rows) -> list[str]:
         found += _leaf_uniforms(job, leaf)
     for a in job.arguments:
         if a.tensor:
-            found.append(f"uniform {a.tensor} in_{a.name}")
+            found.append(f"uniform {a.tensor} sn_in_{a.name}")
         if a.wants_tensor_gradient:
             found += [f"uniform uint sn_copies_{a.name}", f"uniform uint sn_span_{a.name}"]
     for o in job.outputs if job.stores else ():
-        found.append(f"RWStructuredBuffer<{_stored(o.type)}> out_{o.id}")
-        if job.mode == "tangent":
-            found.append(f"RWStructuredBuffer<{_derivative_name(o.type)}> tan_{o.id}")
+        found.append(f"RWStructuredBuffer<{_stored(o.type)}> sn_out_o_{o.mark}")
+        if job.mode == "tangent" and o.derivable:
+            found.append(f"RWStructuredBuffer<{_derivative_name(o.type)}> sn_tan_o_{o.mark}")
     return found
 
 
 def _leaf_uniforms(job: Job, leaf: Leaf) -> list[str]:
     if leaf.access == "uniform":
-        return [f"uniform {leaf.type.scalar} in_{leaf.id}_{k}" for k in range(len(leaf.parts))]
-    found = [f"StructuredBuffer<{_stored(leaf.type)}> in_{leaf.id}"]
+        return [f"uniform {leaf.type.scalar} sn_in_{leaf.id}_{k}" for k in range(len(leaf.parts))]
+    found = [f"StructuredBuffer<{_stored(leaf.type)}> sn_in_{leaf.id}"]
     if leaf.wanted and not leaf.shared and job.mode == "reverse":
-        found.append(f"RWStructuredBuffer<{_derivative_name(leaf.type)}> out_{leaf.id}")
+        found.append(f"RWStructuredBuffer<{_derivative_name(leaf.type)}> sn_out_{leaf.id}")
     return found
 
 
@@ -116,8 +119,8 @@ def _before(job: Job, sums: Rows) -> list[str]:
     for a in job.arguments:
         if a.wants_tensor_gradient:
             # Each group adds into one of several copies: fewer collisions, and shorter sums in float.
-            lines += [f"{a.tensor} v_{a.name} = in_{a.name};"]
-            lines += [f"v_{a.name}._grad_out._offset += (sn_group.x % sn_copies_{a.name}) * sn_span_{a.name};"]
+            lines += [f"{a.tensor} sn_v_{a.name} = sn_in_{a.name};"]
+            lines += [f"sn_v_{a.name}._grad_out._offset += (sn_group.x % sn_copies_{a.name}) * sn_span_{a.name};"]
         elif not a.tensor and a.uniform:
             lines += _load(a)
     if job.mode == "reverse":
@@ -129,23 +132,23 @@ def _load(a: Argument) -> list[str]:
     """Fill the variable of an argument, and its tangent."""
     if a.parameter.io == "out":
         return []
-    lines = [f"{declare(a.parameter.type, 'v_' + a.name)};"]
+    lines = [f"{declare(a.parameter.type, 'sn_v_' + a.name)};"]
     for leaf in a.leaves:
-        lines += _fill(leaf, f"v_{a.name}")
+        lines += _fill(leaf, f"sn_v_{a.name}")
     if a.tangents:
-        lines += _zeroed(a.parameter.type, f"t_{a.name}")
+        lines += _zeroed(a.parameter.type, f"sn_t_{a.name}")
         for leaf in a.tangents:
-            lines += _fill(leaf, f"t_{a.name}")
+            lines += _fill(leaf, f"sn_t_{a.name}")
     return lines
 
 
 def _fill(leaf: Leaf, variable: str) -> list[str]:
     if leaf.access == "uniform":
-        return [f"{variable}{leaf.suffix}{c} = in_{leaf.id}_{k};" for k, c in enumerate(leaf.parts)]
+        return [f"{variable}{leaf.suffix}{c} = sn_in_{leaf.id}_{k};" for k, c in enumerate(leaf.parts)]
     where = _where(leaf)
     if leaf.whole:
-        return [f"{variable}{leaf.suffix} = in_{leaf.id}[{where}];"]
-    return [f"{variable}{leaf.suffix}{c} = in_{leaf.id}[{where} + {k}];" for k, c in enumerate(leaf.parts)]
+        return [f"{variable}{leaf.suffix} = sn_in_{leaf.id}[{where}];"]
+    return [f"{variable}{leaf.suffix}{c} = sn_in_{leaf.id}[{where} + {k}];" for k, c in enumerate(leaf.parts)]
 
 
 def _where(leaf: Leaf) -> str:
@@ -153,7 +156,7 @@ def _where(leaf: Leaf) -> str:
         return "0"
     if leaf.access == "strided":
         return f"sn_at_{leaf.id}"
-    return "i" if leaf.whole else f"i * {len(leaf.parts)}"
+    return "sn_i" if leaf.whole else f"sn_i * {len(leaf.parts)}"
 
 
 def _zeroed(t: TypeInfo, name: str) -> list[str]:
@@ -163,15 +166,19 @@ def _zeroed(t: TypeInfo, name: str) -> list[str]:
 
 
 def _upstream(o: Output) -> list[str]:
-    """Declare the upstream gradient of a result: the seed of all elements, or what the seed's buffer says."""
-    lines = _zeroed(o.type, f"u_{o.id}")
+    """Declare the upstream gradient of a result: the seed of all elements, times what the seed's buffer says."""
+    if not o.derivable:
+        return []
+    name = f"sn_u_{o.mark}"
+    lines = _zeroed(o.type, name)
     if not o.seeds:
-        return [lines[0], *(f"u_{o.id}{c} = {s}(sn_seed);" for c, s in derivative_components(o.type))]
-    return [*lines, *(line for leaf in o.seeds for line in _fill(leaf, f"u_{o.id}"))]
+        return [lines[0], *(f"{name}{c} = {s}(sn_seed);" for c, s in o.reals)]
+    lines += [line for leaf in o.seeds for line in _fill(leaf, name)]
+    return [*lines, *(f"{name}{c} *= {s}(sn_seed);" for c, s in o.reals)]
 
 
 def _body(job: Job) -> list[str]:
-    """What is done for element `i`."""
+    """What is done for element `sn_i`."""
     lines = _places(job)
     for a in job.arguments:
         if not a.tensor and not a.uniform:
@@ -185,10 +192,10 @@ def _body(job: Job) -> list[str]:
 
 
 def _places(job: Job) -> list[str]:
-    """Where strided leaves find element `i`."""
+    """Where strided leaves find element `sn_i`."""
     if not job.rank:
         return []
-    lines = ["uint sn_rest = i;"]
+    lines = ["uint sn_rest = sn_i;"]
     for d in range(job.rank - 1, 0, -1):
         lines += [f"uint sn_i_{d} = sn_rest % sn_size_{d};", f"sn_rest /= sn_size_{d};"]
     lines.append("uint sn_i_0 = sn_rest;")
@@ -206,25 +213,25 @@ def _values(job: Job) -> list[str]:
         if a.parameter.io == "in":
             passed.append(_value_of(a))
             continue
-        lines.append(f"{declare(a.parameter.type, 'o_' + a.name)};")
+        lines.append(f"{declare(a.parameter.type, 'sn_o_' + a.name)};")
         if a.parameter.io == "inout":
-            lines.append(f"o_{a.name} = v_{a.name};")
-        passed.append(f"o_{a.name}")
+            lines.append(f"sn_o_{a.name} = sn_v_{a.name};")
+        passed.append(f"sn_o_{a.name}")
     call = f"{job.call}({', '.join(passed)});"
-    lines.append(f"let o_result = {call}" if _returns(job) else call)
+    lines.append(f"let sn_o_0 = {call}" if _returns(job) else call)
+    kind = "double" if job.double else "float"
     for o in job.outputs:
         if job.value:
-            kind = next(r.scalar for r in rows(job).all if r.kind == "value")
-            times = [f" * {kind}(u_{o.id}{c})" if o.seeds else "" for c, _ in derivative_components(o.type)]
-            parts = [c for c, _ in derivative_components(o.type)]
-            lines += [f"sum_value += {kind}(o_{o.id}{c}){t};" for c, t in zip(parts, times, strict=True)]
+            for c, _ in o.reals:
+                times = f" * {kind}(sn_u_{o.mark}{c})" if o.seeds else ""
+                lines.append(f"sn_sum_value += {kind}(sn_o_{o.mark}{c}){times};")
         if job.stores:
-            lines += _store(o.type, f"out_{o.id}", f"o_{o.id}")
+            lines += _store(o.type, f"sn_out_o_{o.mark}", f"sn_o_{o.mark}")
     return lines
 
 
 def _value_of(a: Argument) -> str:
-    return f"in_{a.name}" if a.tensor and not a.wants_tensor_gradient else f"v_{a.name}"
+    return f"sn_in_{a.name}" if a.tensor and not a.wants_tensor_gradient else f"sn_v_{a.name}"
 
 
 def _returns(job: Job) -> bool:
@@ -233,9 +240,9 @@ def _returns(job: Job) -> bool:
 
 def _store(t: TypeInfo, buffer: str, variable: str) -> list[str]:
     if t.kind == "struct":
-        return [f"{buffer}[i] = {variable};"]
+        return [f"{buffer}[sn_i] = {variable};"]
     parts = components(t)
-    return [f"{buffer}[i * {len(parts)} + {k}] = {variable}{c};" for k, c in enumerate(parts)]
+    return [f"{buffer}[sn_i * {len(parts)} + {k}] = {variable}{c};" for k, c in enumerate(parts)]
 
 
 def _reverse(job: Job) -> list[str]:
@@ -243,33 +250,34 @@ def _reverse(job: Job) -> list[str]:
     lines, passed = [], []
     for a in job.arguments:
         if a.parameter.io == "out":
-            passed.append(f"u_{a.name}")
+            # What has no derivative is no parameter of the derivative either.
+            passed += [f"sn_u_{a.name}"] if a.pair else []
         elif a.pair:
-            extra = f", u_{a.name}" if a.parameter.io == "inout" else ""
-            lines.append(f"var p_{a.name} = diffPair(v_{a.name}{extra});")
-            passed.append(f"p_{a.name}")
+            extra = f", sn_u_{a.name}" if a.parameter.io == "inout" else ""
+            lines.append(f"var sn_p_{a.name} = diffPair(sn_v_{a.name}{extra});")
+            passed.append(f"sn_p_{a.name}")
         else:
             passed.append(_value_of(a))
-    if _returns(job):
-        passed.append("u_result")
+    if any(not o.name and o.derivable for o in job.outputs):
+        passed.append("sn_u_0")
     lines.append(f"bwd_diff({job.call})({', '.join(passed)});")
     for a in job.arguments:
         for leaf in a.leaves:
             if leaf.wanted:
-                lines += _gradient(leaf, f"p_{a.name}.d{leaf.suffix}", job.accumulate)
+                lines += _gradient(leaf, f"sn_p_{a.name}.d{leaf.suffix}", job.accumulate)
     return lines
 
 
 def _gradient(leaf: Leaf, d: str, accumulate: bool) -> list[str]:
+    kind = accumulator(leaf.type.scalar)
+    sizes = [f"sn_size_{leaf.id} += abs({kind}({d}{c}));" for c, _ in derivative_components(leaf.type)]
     if leaf.shared:
-        kind = "double" if leaf.type.scalar == "double" else "float"
-        return [f"sum_{leaf.id}_{k} += {kind}({d}{c});" for k, c in enumerate(leaf.parts)]
-    sizes = [f"size_{leaf.id} += abs(float({d}{c}));" for c, _ in derivative_components(leaf.type)]
+        return [*(f"sn_sum_{leaf.id}_{k} += {kind}({d}{c});" for k, c in enumerate(leaf.parts)), *sizes]
     if leaf.whole:
-        return [f"out_{leaf.id}[i] = {d};", *sizes]
+        return [f"sn_out_{leaf.id}[sn_i] = {d};", *sizes]
     sign = "+=" if accumulate else "="
     n = len(leaf.parts)
-    return [*(f"out_{leaf.id}[i * {n} + {k}] {sign} {d}{c};" for k, c in enumerate(leaf.parts)), *sizes]
+    return [*(f"sn_out_{leaf.id}[sn_i * {n} + {k}] {sign} {d}{c};" for k, c in enumerate(leaf.parts)), *sizes]
 
 
 def _tangent(job: Job) -> list[str]:
@@ -277,21 +285,30 @@ def _tangent(job: Job) -> list[str]:
     lines, passed = [], []
     for a in job.arguments:
         if a.parameter.io == "out":
-            lines.append(f"DifferentialPair<{plain_name(a.parameter.type.name)}> p_{a.name};")
+            name = f"sn_p_{a.name}"
+            kind = plain_name(a.parameter.type.name)
+            lines.append(f"DifferentialPair<{kind}> {name};" if a.pair else f"{declare(a.parameter.type, name)};")
+            passed.append(name)
         elif a.pair:
-            lines.append(f"var p_{a.name} = diffPair(v_{a.name}{f', t_{a.name}' if a.tangents else ''});")
-        passed.append(f"p_{a.name}" if a.pair or a.parameter.io == "out" else _value_of(a))
+            extra = f", sn_t_{a.name}" if a.tangents else ""
+            lines.append(f"var sn_p_{a.name} = diffPair(sn_v_{a.name}{extra});")
+            passed.append(f"sn_p_{a.name}")
+        else:
+            passed.append(_value_of(a))
     call = f"fwd_diff({job.call})({', '.join(passed)});"
-    lines.append(f"let p_result = {call}" if _returns(job) else call)
+    lines.append(f"let sn_p_0 = {call}" if _returns(job) else call)
     for o in job.outputs:
-        lines += _store(o.type, f"out_{o.id}", f"p_{o.id}.p") + _store(o.type, f"tan_{o.id}", f"p_{o.id}.d")
+        name = f"sn_p_{o.mark}"
+        lines += _store(o.type, f"sn_out_o_{o.mark}", f"{name}.p" if o.derivable else name)
+        if o.derivable:
+            lines += _store(o.type, f"sn_tan_o_{o.mark}", f"{name}.d")
     return lines
 
 
 def _by_thread(sums: Rows) -> list[str]:
     """Store each thread's accumulators."""
     rows_of = [(s, k, r) for s in sums.scalars for k, r in enumerate(sums.of(s))]
-    return [f"sn_partial_{s}[{k} * sn_slots + sn_thread.x] = {r.id};" for s, k, r in rows_of]
+    return [f"sn_partial_{s}[{k} * sn_slots + sn_group.x * {GROUP} + sn_local] = {r.id};" for s, k, r in rows_of]
 
 
 def _by_group(sums: Rows) -> list[str]:
@@ -314,7 +331,7 @@ def _by_group(sums: Rows) -> list[str]:
                 f"if (sn_local < {len(chunk)})",
                 "{",
                 f"    {scalar} sn_sum = 0.0;",
-                f"    for (uint w = 0; w < sn_waves; w++) sn_sum += sn_shared_{scalar}[sn_local][w];",
+                f"    for (uint sn_w = 0; sn_w < sn_waves; sn_w++) sn_sum += sn_shared_{scalar}[sn_local][sn_w];",
                 f"    sn_partial_{scalar}[({start} + sn_local) * sn_slots + sn_group.x] = sn_sum;",
                 "}",
             ]

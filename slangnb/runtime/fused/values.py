@@ -85,7 +85,10 @@ def numbers(value: Any, t: TypeInfo) -> np.ndarray:
         value = value.to_numpy()  # SlangPy's matrices
     elif type(value).__module__ == "slangpy.math":
         value = [value[i] for i in range(t.shape[0])]
-    return np.asarray(value, dtype=SCALARS.get(t.scalar, "bool"))
+    try:
+        return np.asarray(value, dtype=SCALARS.get(t.scalar, "bool"))
+    except OverflowError:
+        raise CallError(f"{value!r} does not fit {plain_name(t.name)}") from None
 
 
 def scalars(value: Any, kind: str, t: TypeInfo) -> np.ndarray:

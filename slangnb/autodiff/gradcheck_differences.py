@@ -1,0 +1,193 @@
+"""Central differences of a function that is computed in few digits, and how far each may be off. Pure numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+#: Step widths, each half of the one before. Two neighbours give one estimate, three a judged one.
+LEVELS = 6
+#: Units of rounding that a value may be off: a few for the built-ins, and some since neighbours' errors agree.
+ROUNDINGS = 8.0
+#: What a fourth difference of values adds up to, in units of one value's rounding: the root of 1+16+36+16+1.
+FOURTH = 70.0**0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """What the digits of a scalar type allow.
+
+    Attributes
+    ----------
+    eps : float
+        Its unit of rounding.
+    widest : float
+        The widest step, relative to max(1, |x|): truncation and rounding are about equal two or three levels below.
+    tolerance : float
+        Relative error that a right gradient may have.
+    """
+
+    eps: float
+    widest: float
+    tolerance: float
+
+
+PRECISIONS = {
+    "half": Precision(2.0**-10, 2.0**-2, 3e-2),
+    "float": Precision(2.0**-23, 2.0**-4, 2e-3),
+    "double": Precision(2.0**-52, 2.0**-5, 1e-7),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Derivatives of the sum of a function's values, one for each entry.
+
+    Attributes
+    ----------
+    value, error : np.ndarray
+        The derivative, and how far it may be off: infinite where nothing can be said.
+    size : np.ndarray
+        Magnitude of the values over the entry's scale: what a derivative may be compared with.
+    flat : np.ndarray
+        Where no step changed any value.
+    """
+
+    value: np.ndarray
+    error: np.ndarray
+    size: np.ndarray
+    flat: np.ndarray
+
+    def better(self, other: Estimate) -> Estimate:
+        """Give for each entry the one with the smaller error."""
+        mine = self.error <= other.error
+        return Estimate(
+            np.where(mine, self.value, other.value),
+            np.where(mine, self.error, other.error),
+            self.size,
+            self.flat & other.flat,
+        )
+
+
+@dataclass(slots=True)
+class _Level:
+    """What one step width gives: central slope, second difference, and the step."""
+
+    slope: np.ndarray
+    bend: np.ndarray
+    step: np.ndarray
+    size: np.ndarray
+    moved: np.ndarray
+
+
+def differentiate(
+    values: Callable[[np.ndarray], np.ndarray],
+    base: np.ndarray,
+    x: np.ndarray,
+    precision: Precision,
+    shrink: float = 1.0,
+) -> Estimate:
+    """Differentiate the sum of all values by each entry of `x`, all entries shifted at once.
+
+    Six step widths give five central differences with Richardson's correction, of fourth order. For each value the
+    pair of neighbours is taken that promises the smallest error: what the two differ by, what the one-sided slopes
+    differ by beyond curvature (a kink), and the rounding of values, which is measured from fourth differences too,
+    since a function may lose digits inside. At a kink or jump within the finest steps all pairs promise a large error.
+
+    Parameters
+    ----------
+    values : callable
+        Gives the function's values for entries: an array of shape (elements..., components), in float64.
+    base : np.ndarray
+        Its values at `x`.
+    x : np.ndarray
+        The entries, of the type the function reads; its shape broadcasts to that of the elements.
+    precision : Precision
+    shrink : float
+        Factor on all step widths.
+
+    Returns
+    -------
+    Estimate
+        Of the shape of `x`.
+
+    Examples
+    --------
+    >>> x = np.array([1.0, 2.0])
+    >>> found = differentiate(lambda x: (x**3)[:, None], (x**3)[:, None], x, PRECISIONS["double"])
+    >>> found.value.round(6).tolist(), bool(found.error.max() < 1e-8)
+    ([3.0, 12.0], True)
+    """
+    scale = scale_of(x)
+    steps = scale * (shrink * precision.widest)
+    with np.errstate(all="ignore"):  # functions may leave their domain: such steps count for nothing
+        fine = _level(values, base, x, steps * 0.5 ** (LEVELS - 1))
+        level = _level(values, base, x, steps * 0.5 ** (LEVELS - 2))
+        size, moved = np.fmax(fine.size, level.size), fine.moved | level.moved
+        noise = _noise(level.bend - 4 * fine.bend, size, precision.eps)
+        slope = (4 * fine.slope - level.slope) / 3
+        best, error = np.full(base.shape, np.nan), np.full(base.shape, np.inf)
+        for k in reversed(range(LEVELS - 2)):
+            wide = _level(values, base, x, steps * 0.5**k)
+            wider = (4 * level.slope - wide.slope) / 3
+            rounding = noise / fine.step
+            kink = np.abs(2 * fine.bend / fine.step - level.bend / level.step)
+            promised = 2 * np.abs(slope - wider) + np.maximum(0, kink - 20 * rounding) + 1.5 * ROUNDINGS * rounding
+            better = promised < error  # not where it is NaN
+            best, error = np.where(better, slope, best), np.where(better, promised, error)
+            moved |= wide.moved
+            fine, level, slope = level, wide, wider
+        flat = ~moved & np.isfinite(base)
+        # A change that rounding swallows at the widest step is smaller than this.
+        error = np.where(flat, precision.eps * np.abs(base) / level.step, error)
+        best = np.where(flat, 0.0, best)
+        return Estimate(
+            fold(best.sum(axis=-1), x.shape),
+            fold(error.sum(axis=-1), x.shape),
+            fold(np.nan_to_num(size).sum(axis=-1), x.shape) / scale,
+            fold((~flat).sum(axis=-1), x.shape) == 0,
+        )
+
+
+def scale_of(x: np.ndarray) -> np.ndarray:
+    """Give a power of two near max(1, |x|): steps of such a width are exact.
+
+    Examples
+    --------
+    >>> scale_of(np.array([0.1, -9.0, np.nan])).tolist()
+    [1.0, 8.0, 1.0]
+    """
+    size = np.where(np.isfinite(x), np.abs(x).astype(np.float64), 1.0)
+    return 2.0 ** np.floor(np.log2(np.maximum(1.0, size)))
+
+
+def _level(values: Callable[[np.ndarray], np.ndarray], base: np.ndarray, x: np.ndarray, step: np.ndarray) -> _Level:
+    h = step.astype(x.dtype)
+    up, down = np.asarray(x + h), np.asarray(x - h)
+    plus, minus = values(up), values(down)
+    half = ((up.astype(np.float64) - down.astype(np.float64)) / 2)[..., None]
+    size = np.fmax(np.fmax(np.abs(plus), np.abs(minus)), np.abs(base))
+    moved = (plus != base) | (minus != base)
+    return _Level((plus - minus) / (2 * half), plus + minus - 2 * base, half, size, moved)
+
+
+def _noise(fourth: np.ndarray, size: np.ndarray, eps: float) -> np.ndarray:
+    """Judge the rounding of each value: its type's, the median's that was measured, or its own if that is larger."""
+    own = np.nan_to_num(np.abs(fourth) / FOURTH, nan=0.0, posinf=0.0)
+    typical = np.median(np.where(size > 0, own / size, 0.0), axis=tuple(range(size.ndim - 1)))
+    return np.maximum(np.maximum(eps, typical) * size, own)
+
+
+def fold(found: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Sum over the dimensions along which entries of a shape are repeated.
+
+    Examples
+    --------
+    >>> fold(np.ones((2, 3, 4)), (3, 1)).tolist()
+    [[8.0], [8.0], [8.0]]
+    """
+    found = found.sum(axis=tuple(range(found.ndim - len(shape))))
+    repeated = tuple(d for d, n in enumerate(shape) if n == 1)
+    return np.asarray(found.sum(axis=repeated, keepdims=True))

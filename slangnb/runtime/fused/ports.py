@@ -1,0 +1,230 @@
+"""Where the values of a call enter a launch, and where its gradients come out."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from slangnb.runtime.fused.gather import Given, GivenTensor
+from slangnb.runtime.fused.job import accumulator
+from slangnb.runtime.fused.stage import Stage
+from slangnb.runtime.fused.sums import Fold, Sums, storage
+from slangnb.runtime.fused.tuning import copies
+from slangnb.runtime.fused.values import packed_strides, scalars
+from slangnb.runtime.tensors import SCALARS, check_extent
+
+if TYPE_CHECKING:
+    import slangpy
+
+    from slangnb.runtime.session import Session
+
+
+class Input:
+    """Binds the value of one leaf; what is the same as at the last call stays bound."""
+
+    def __init__(self, device: slangpy.Device, g: Given, main: Stage) -> None:
+        self.given = g
+        self._device, self._main = device, main
+        self._name = f"sn_in_{g.leaf.id}"
+        self._names = [f"{self._name}_{k}" for k in range(len(g.leaf.parts))]
+        self._tensor: slangpy.Tensor | None = None
+        self._storage: slangpy.Buffer | None = None
+        self._own: slangpy.Buffer | None = None
+
+    def bind(self, value: Any) -> None:
+        """Bind the value of this call."""
+        g = self.given
+        if g.leaf.access == "uniform":
+            if type(value) is float and len(self._names) == 1:
+                self._main.set(self._names[0], value)
+                return
+            for name, n in zip(self._names, scalars(value, g.held.kind, g.leaf.type).tolist(), strict=True):
+                self._main.set(name, n)
+        elif g.held.kind == "tensor" and not g.held.copied:
+            data = value.storage
+            if value is not self._tensor or data is not self._storage:
+                check_extent(value, repr(g.argument))
+                self._tensor, self._storage = value, data
+                self._main.put(self._name, data)
+        else:
+            array = scalars(value, g.held.kind, g.leaf.type)
+            if self._own is None:
+                self._own = storage(self._device, array.nbytes)
+                self._main.put(self._name, self._own)
+            self._own.copy_from_numpy(array)
+
+
+class Gradient:
+    """Brings the gradient of a leaf to a tensor, or to a buffer that Python reads.
+
+    A value for each element goes there directly. One that elements share is the sum of a row; one that is repeated
+    along some dimensions is folded over these.
+    """
+
+    def __init__(
+        self, session: Session, g: Given, shape: tuple[int, ...], main: Stage, sums: Sums, accumulate: bool
+    ) -> None:
+        self.given = g
+        self._session, self._main, self._sums, self._accumulate = session, main, sums, accumulate
+        self._shape = shape
+        self._name = f"sn_out_{g.leaf.id}"
+        self._fold: Fold | None = None
+        self._parts = len(g.leaf.parts)
+        #: Whether Python reads it: from the sums, or from a buffer.
+        self.on_host = g.held.kind != "tensor"
+        self._own: slangpy.Buffer | None = None
+        self._whole: slangpy.Buffer | None = None
+        if not g.leaf.whole:
+            size = np.dtype(SCALARS[g.leaf.type.scalar]).itemsize
+            if self.on_host and not g.leaf.shared:
+                self._own = storage(session.device, math.prod(g.held.shape) * self._parts * size)
+            self._whole_size = math.prod(shape) * self._parts * size
+
+    def bind(self, value: Any, target: slangpy.Tensor | None) -> tuple[Any, list[Stage]]:
+        """Bind the place of this call's gradient.
+
+        Parameters
+        ----------
+        value : object
+            The argument.
+        target : Tensor or None
+            Where the gradient goes; None: somewhere new.
+
+        Returns
+        -------
+        place : Tensor or Buffer or None
+            Where it will be; None for a sum that Python reads.
+        stages : list of Stage
+            What brings it there after the main stage.
+        """
+        g = self.given
+        if g.leaf.shared and target is None and self.on_host:
+            return None, []
+        made = target if target is not None else self._own if self.on_host else self._like(value)
+        buffer = made if made is self._own else made.storage
+        if g.leaf.shared:
+            return made, self._sum_into(made)
+        if g.held.shape == self._shape and (target is None or is_plain(target)):
+            self._main.put_loosely(self._name, buffer)
+            return made, []
+        if self._whole is None:
+            self._whole = storage(self._session.device, self._whole_size)
+            self._main.put(self._name, self._whole)
+        if self._fold is None:
+            to, offset = packed_strides(g.held.shape, self._parts), 0
+            if target is not None:
+                to, offset = _scalar_strides(target, len(g.held.shape)), _scalar_offset(target)
+            kept, folded = fold_dimensions(self._shape, g.held.shape, self._parts, to)
+            kind = g.leaf.type.scalar
+            types = (kind, accumulator(kind), kind)
+            self._fold = Fold(self._session, types, kept, folded, 0, offset, self._accumulate)
+        self._fold.bind(self._whole, buffer)
+        return made, self._fold.stages
+
+    def _sum_into(self, made: slangpy.Tensor) -> list[Stage]:
+        row = next(r for r in self._sums.rows.all if r.leaf == self.given.leaf.id and r.kind == "gradient")
+        source, start = self._sums.source(row)
+        if self._fold is None:
+            terms = self._sums.terms
+            types = (row.scalar, row.scalar, self.given.leaf.type.scalar)
+            kept = [(self._parts, terms, 1)]
+            self._fold = Fold(self._session, types, kept, [(terms, 1)], start, _scalar_offset(made), self._accumulate)
+        self._fold.bind(source, made.storage)
+        return self._fold.stages
+
+    def _like(self, value: slangpy.Tensor) -> slangpy.Tensor:
+        """Make a tensor for the gradient of a tensor; of a struct's derivative for structs."""
+        import slangpy as spy
+
+        if self.given.leaf.whole:
+            return spy.Tensor.empty(self._session.device, shape=value.shape, dtype=value.dtype.derivative)
+        if value.dtype.buffer_layout.stride != np.dtype(SCALARS[self.given.leaf.type.scalar]).itemsize * math.prod(
+            value.dtype.shape.as_tuple()
+        ):
+            raise ValueError("a tensor with gaps has no gradient of its own kind")
+        return self._session.pool.like(value)
+
+
+class TensorGradient:
+    """Binds a tensor that the function indexes, and gathers its gradient from several copies."""
+
+    def __init__(self, session: Session, t: GivenTensor, groups: int, main: Stage, accumulate: bool) -> None:
+        self.given = t
+        self._session, self._groups, self._main, self._accumulate = session, groups, main, accumulate
+        self._copies: slangpy.Buffer | None = None
+        self._fold: Fold | None = None
+
+    def bind(self, value: slangpy.Tensor, target: slangpy.Tensor | None) -> tuple[slangpy.Tensor, list[Stage]]:
+        """Bind tensor and gradient; gives the place of the gradient and the stages that bring it there."""
+        t = self.given
+        check_extent(value, repr(t.name))
+        inner = math.prod(value.dtype.shape.as_tuple())
+        elements = value.element_count
+        n = copies(elements * inner, self._groups)
+        if self._copies is None:
+            self._copies = storage(self._session.device, n * elements * value.dtype.buffer_layout.stride)
+        shape = value.shape.as_tuple()
+        bound = {"_data": self._copies, "_shape": list(shape), "_strides": list(packed_strides(shape)), "_offset": 0}
+        self._main.put_dict(f"sn_in_{t.name}", {"_primal": value.uniforms(), "_grad_out": bound})
+        self._main.set(f"sn_copies_{t.name}", n)
+        self._main.set(f"sn_span_{t.name}", elements)
+        made = target if target is not None else self._session.pool.like(value)
+        if self._fold is None:
+            size = elements * inner
+            to = _scalar_offset(made)
+            self._fold = Fold(self._session, ("float",) * 3, [(size, 1, 1)], [(n, size)], 0, to, self._accumulate)
+        self._fold.bind(self._copies, made.storage)
+        return made, self._fold.stages
+
+    @property
+    def cleared(self) -> slangpy.Buffer:
+        """What must be zero before the launch."""
+        assert self._copies is not None
+        return self._copies
+
+
+def is_plain(t: slangpy.Tensor) -> bool:
+    """Tell whether a tensor's elements lie in order from the start of its storage."""
+    return t.offset == 0 and t.strides.as_tuple() == packed_strides(t.shape.as_tuple())
+
+
+def _scalar_offset(t: slangpy.Tensor) -> int:
+    return t.offset * math.prod(t.dtype.shape.as_tuple())
+
+
+def _scalar_strides(t: slangpy.Tensor, dims: int) -> tuple[int, ...]:
+    step = math.prod(t.dtype.shape.as_tuple())
+    return tuple(s * step for s in t.strides.as_tuple()[:dims])
+
+
+def fold_dimensions(
+    shape: tuple[int, ...], own: tuple[int, ...], parts: int, to: tuple[int, ...]
+) -> tuple[list[tuple[int, int, int]], list[tuple[int, int]]]:
+    """Say which dimensions of a gradient for each element stay, and which are summed over.
+
+    Parameters
+    ----------
+    shape, own : tuple of int
+        Of the call, and of the value that was repeated.
+    parts : int
+        Scalars of an element.
+    to : tuple of int
+        Strides of the result, in scalars; a stride of 0 means that these elements are one in memory.
+
+    Examples
+    --------
+    >>> fold_dimensions((5, 3), (3,), 2, (2,))
+    ([(3, 2, 2), (2, 1, 1)], [(5, 6)])
+    """
+    steps = packed_strides(shape, parts)
+    sizes = (1,) * (len(shape) - len(own)) + own
+    targets = (0,) * (len(shape) - len(own)) + to
+    kept, folded = [], []
+    for n, size, step, target in zip(shape, sizes, steps, targets, strict=True):
+        if size == 1 or target == 0:
+            folded.append((n, step))
+        else:
+            kept.append((n, step, target))
+    return [*kept, (parts, 1, 1)], folded or [(1, 0)]
