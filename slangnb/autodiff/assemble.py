@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,35 +16,58 @@ if TYPE_CHECKING:
     import slangpy
 
 
-def gradients(prepared: Prepared, ran: Ran) -> dict[str, Any]:
-    """Give the wanted gradients by argument; those of a struct's fields as a dict."""
-    found: dict[str, Any] = {}
-    for g in prepared.given:
-        if g.role != "value" or not g.leaf.wanted:
-            continue
-        place, inside = g.argument, found
-        for key in map(str, g.route[1:]):
-            inside = inside.setdefault(place, {})
-            place = key
-        inside[place] = _gradient(prepared, g, ran)
-    found.update({t.name: ran.grads[t.name] for t in prepared.tensors if t.wanted})
-    order = [a.name for a in prepared.job.arguments]
-    return {name: found[name] for name in sorted(found, key=order.index)}
+class Assembler:
+    """Puts the gradients of one kind of call together; made once, since it is used at every call.
+
+    Gradients come by argument, those of a struct's fields as a dict.
+    """
+
+    def __init__(self, prepared: Prepared) -> None:
+        order = [a.name for a in prepared.job.arguments]
+        parts: list[tuple[tuple[str, ...], Callable[[Ran], Any]]] = []
+        for out in prepared.gradients:
+            g = out.given
+            parts.append(((g.argument, *map(str, g.route[1:])), _reader(prepared, g)))
+        parts += [((out.given.name,), itemgetter_of(out.given.name)) for out in prepared.indexed]
+        self._parts = sorted(parts, key=lambda part: order.index(part[0][0]))
+
+    def __call__(self, ran: Ran) -> dict[str, Any]:
+        """Give the gradients of a launch."""
+        found: dict[str, Any] = {}
+        for path, read in self._parts:
+            inside = found
+            for key in path[:-1]:
+                inside = inside.setdefault(key, {})
+            inside[path[-1]] = read(ran)
+        return found
 
 
-def _gradient(prepared: Prepared, g: Given, ran: Ran) -> Any:
+def itemgetter_of(name: str) -> Callable[[Ran], Any]:
+    """Give the gradient of a name as it is: a tensor."""
+    return lambda ran: ran.grads[name]
+
+
+def _reader(prepared: Prepared, g: Given) -> Callable[[Ran], Any]:
+    """Give the function that reads the gradient of a leaf, as the kind of value that came in."""
     leaf, held = g.leaf, g.held
     if held.kind == "tensor":
-        return ran.grads[leaf.id]
-    dtype = SCALARS[leaf.type.scalar]
+        return itemgetter_of(leaf.id)
     full = (*held.shape, *leaf.type.shape)
-    if leaf.shared:
-        sums = [ran.sums[r.id] for r in prepared.sums.rows.all if r.leaf == leaf.id and r.kind == "gradient"]
-        with np.errstate(over="ignore"):  # a sum beyond the type's largest number is infinite, as it should be
-            found = np.array(sums, np.float64).astype(dtype).reshape(full)
-    else:
-        found = ran.grads[leaf.id].to_numpy().view(dtype)[: math.prod(full)].reshape(full)
-    return found if held.kind == "numpy" or full else found.item()
+    as_number = held.kind != "numpy" and not full
+    rows = [r.id for r in prepared.sums.rows.all if r.leaf == leaf.id and r.kind == "gradient"]
+    dtype = SCALARS[leaf.type.scalar]
+    if leaf.shared and as_number and leaf.type.scalar == "double":
+        return lambda ran: ran.sums[rows[0]]
+
+    def read(ran: Ran) -> Any:
+        if leaf.shared:
+            with np.errstate(over="ignore"):  # a sum beyond the type's largest number is infinite, as it should be
+                found = np.array([ran.sums[r] for r in rows]).astype(dtype).reshape(full)
+        else:
+            found = ran.grads[leaf.id].to_numpy().view(dtype)[: math.prod(full)].reshape(full)
+        return found.item() if as_number else found
+
+    return read
 
 
 def results(prepared: Prepared, made: dict[str, Any]) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from slangnb.errors import CallError, GradientError
-from slangnb.runtime.binding import Bound, bind
+from slangnb.runtime.binding import EXTRAS, Bound, bind
 from slangnb.runtime.function import Function
 
 
@@ -36,17 +36,53 @@ def find(function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any], t
         If the function is not differentiable, or it cannot be told which overload is meant.
     """
     info = function.info
+    extras = [name for name in kwargs if name in EXTRAS]
+    if extras:
+        raise CallError(f"{transform} takes no {extras[0]}", function=info.name)
     bound = bind(info, args, kwargs, need_outputs=False)
     if bound is None:
         raise GradientError(f"{info.name} is overloaded or generic; {transform} cannot tell which is meant")
     signature = bound.signature
+    if bound.result_place is not None:
+        raise CallError(
+            f"{signature.name} takes {len(signature.parameters)} arguments, {len(args)} were given",
+            function=signature.name,
+            remedy=f"its signature is {signature}",
+        )
     if not signature.differentiable:
         raise GradientError(
             f"{signature.name} is not differentiable",
             function=signature.name,
             remedy=f"write [Differentiable] above {signature.name}",
         )
-    return Callee(bound, signature.name)
+    return Callee(bound, signature.name, constants_text(function, transform))
+
+
+def constants_text(function: Function, transform: str) -> str:
+    """Write the link-time constants that were set with ``f.constants({...})`` as Slang.
+
+    Raises
+    ------
+    GradientError
+        For other changes to the call, which SlangPy makes in its own kernels only.
+    """
+    lines = []
+    for method, args, _ in function._chain:
+        if method in ("return_type", "call_group_shape"):
+            continue  # these change how the plain call runs, not what the function computes
+        if method != "constants":
+            raise GradientError(
+                f"{transform} does not take a function changed by .{method}(...)",
+                function=function.info.name,
+                remedy="pass the values as arguments",
+            )
+        for name, value in args[0].items():
+            kind = {bool: "bool", int: "int", float: "float"}.get(type(value))
+            if kind is None:
+                raise GradientError(f"{transform}: the constant {name!r} is no number", function=function.info.name)
+            text = str(value).lower() if kind == "bool" else repr(value)
+            lines.append(f"export static const {kind} {name} = {text};")
+    return "\n".join(lines)
 
 
 def check_function(function: Any, transform: str) -> Function:

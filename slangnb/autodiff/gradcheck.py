@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["GradcheckReport", "GradcheckRow", "GradcheckVerdict", "gradcheck"]
 
-#: A difference that may be off by more than this part of the gradient says nothing.
-MOST_UNSURE = 0.1
 #: Where the backward pass is not finite, it is enough that the difference is this good, relative to the values.
 FINITE = 1e-2
 #: Factor of the second try's steps, for functions of a finer scale than their arguments.
@@ -131,7 +129,7 @@ def _check(
             return values.at(s.path, s.put(shifted.reshape(s.base.shape)))
 
         estimate = differentiate(moved, base, x, precision)
-        if np.any(_unsure(gradient[:, c].reshape(outer), estimate)):
+        if np.any(_unsure(gradient[:, c].reshape(outer), estimate, precision.vague)):
             estimate = estimate.better(differentiate(moved, base, x, precision, SHRINK))
         places = np.arange(len(flat)) * flat.shape[1] + c
         found.append((places, estimate))
@@ -157,10 +155,10 @@ def choose(gradient: np.ndarray, samples: int, rng: np.random.Generator) -> list
     return [int(c) for c in (*order[:first], *rest)]
 
 
-def _unsure(a: np.ndarray, e: Estimate, typical: float = 0.0) -> np.ndarray:
+def _unsure(a: np.ndarray, e: Estimate, vague: float, typical: float = 0.0) -> np.ndarray:
     """Tell where differences say nothing."""
     size = np.where(np.isfinite(a), np.abs(a), 0.0)
-    vague = ~(e.error <= MOST_UNSURE * np.maximum(np.maximum(size, np.abs(np.nan_to_num(e.value))), typical))
+    vague = ~(e.error <= vague * np.maximum(np.maximum(size, np.abs(np.nan_to_num(e.value))), typical))
     fine = np.where(np.isfinite(a), e.flat & (a == 0), e.error <= FINITE * e.size)
     return vague & ~fine
 
@@ -177,7 +175,7 @@ def _judge(
         larger = np.fmax(np.abs(a), np.abs(n))
         finite = np.isfinite(larger)
         typical = float(np.median(larger[finite])) if finite.any() else 0.0
-        unsure = _unsure(a, joined, typical) | ~np.isfinite(n)
+        unsure = _unsure(a, joined, precision.vague, typical) | ~np.isfinite(n)
         off = np.abs(a - n)
         wrong = ~unsure & ~(off <= precision.tolerance * larger + joined.error)
         error = np.where(np.isfinite(a), off / np.maximum(larger, 1e-30), np.inf)

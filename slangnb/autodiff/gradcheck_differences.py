@@ -22,20 +22,23 @@ class Precision:
     Attributes
     ----------
     eps : float
-        Its unit of rounding.
+        Its unit of rounding; for half, whose built-ins are computed in float, less.
     widest : float
         The widest step, relative to max(1, |x|): truncation and rounding are about equal two or three levels below.
     tolerance : float
         Relative error that a right gradient may have.
+    vague : float
+        A difference that may be off by more than this part of the gradient says nothing.
     """
 
     eps: float
     widest: float
     tolerance: float
+    vague: float = 0.1
 
 
 PRECISIONS = {
-    "half": Precision(2.0**-10, 2.0**-2, 3e-2),
+    "half": Precision(2.0**-12, 2.0**-1, 3e-2, 0.3),
     "float": Precision(2.0**-23, 2.0**-4, 2e-3),
     "double": Precision(2.0**-52, 2.0**-5, 1e-7),
 }

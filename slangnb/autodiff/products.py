@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from slangnb.autodiff.assemble import gradients, results
+import numpy as np
+
+from slangnb.autodiff.assemble import Assembler, results
 from slangnb.autodiff.callee import Callee, check_function, check_names, find
 from slangnb.autodiff.health import look
 from slangnb.autodiff.transforms import as_names, make_call, split_seed
@@ -114,12 +116,18 @@ def vjp(function: Function, /, *args: Any, **kwargs: Any) -> tuple[Any, Callable
     def pull(seed: Any = None) -> dict[str, Any]:
         """Give the gradients of the arguments for a gradient of the result."""
         snapshot.check(forward.session.versions, callee.name)
+        if function._loaded() is not forward.loaded:
+            raise GradientError(
+                f"{callee.name} was compiled again after this result was computed",
+                function=callee.name,
+                remedy="compute the result again, then pull back",
+            )
         factor, seeds = split_seed(seed, callee)
         backward = make_call(function, callee, seeds=seeds)
         prepared = backward.prepare(Wish("reverse"))
         ran = backward.run(prepared, factor)
         look(backward.session, callee.name, prepared, ran, 3)
-        return gradients(prepared, ran)
+        return Assembler(prepared)(ran)
 
     return y, pull
 
@@ -181,7 +189,7 @@ def hvp(function: Function, wrt: str | Sequence[str] | None = None) -> Callable[
         except NotFusedError as reason:
             raise GradientError(f"{callee.name}: hvp does not take this call: {reason}", function=callee.name) from None
         ran = call.run(prepared)
-        found = gradients(prepared, ran)
+        found = Assembler(prepared)(ran)
         return found[wrt] if isinstance(wrt, str) else found
 
     return product
@@ -255,8 +263,14 @@ def _refuse_tensors(callee: Callee, transform: str) -> None:
 
 
 def _with_copies(callee: Callee) -> Callee:
-    """Copy numpy arguments, so that the pull sees the values that the result was made of."""
-    import numpy as np
+    """Copy numpy arrays, lists and dicts, so that the pull sees the values that the result was made of."""
+    slots = tuple(replace(s, value=_copied(s.value)) for s in callee.bound.slots)
+    return replace(callee, bound=replace(callee.bound, slots=slots))
 
-    slots = [replace(s, value=s.value.copy()) if isinstance(s.value, np.ndarray) else s for s in callee.bound.slots]
-    return replace(callee, bound=replace(callee.bound, slots=tuple(slots)))
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, dict):
+        return {k: _copied(v) for k, v in value.items()}
+    return list(value) if isinstance(value, list) else value

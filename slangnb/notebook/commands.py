@@ -27,6 +27,7 @@ HELP = """\
 %slang code F [--target T] [--bwd]    the kernel made for it: slang, hlsl, glsl, spirv-asm, cuda, metal, wgsl
 %slang doctor                         versions, drivers, probes, caches, and what to do about what is missing
 %slang reset                          close the device; the next cell starts afresh
+%%slang --check                       compile the cell, and compare its gradients with differences
 %%slang?                              the options of a Slang cell"""
 
 

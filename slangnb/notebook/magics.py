@@ -12,7 +12,7 @@ from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
 from IPython.core.magic_arguments import argument, argument_group, magic_arguments
 
 from slangnb.errors import CallError
-from slangnb.notebook import commands
+from slangnb.notebook import checking, commands
 from slangnb.notebook.options import parse, parse_define
 from slangnb.runtime.module import Module
 from slangnb.runtime.session import Session, has_session, session, set_session
@@ -57,6 +57,7 @@ class SlangMagics(Magics):
         metavar="TARGET",
         help="Show the code made for a target: slang, hlsl, glsl, spirv-asm, cuda, metal, wgsl.",
     )
+    @argument("--check", action="store_true", help="Compare the gradients with differences, on small random inputs.")
     @argument("--time", action="store_true", help="Say how long it took.")
     @argument("-q", "--quiet", action="store_true", help="No summary line.")
     @argument("-n", "--name", dest="name_option", help="Same as the name alone.")
@@ -72,12 +73,13 @@ class SlangMagics(Magics):
             s.use(options.backend)
         name = options.name_option or options.name
         start = time.perf_counter()
+        label = f"In[{len(self.shell.user_ns.get('In', [])) - 1}]"  # execution_count may be one ahead already
         module = s.compile(
             cell,
             name,
             dict(map(parse_define, options.define)),
             tuple(options.include),
-            label=f"In[{len(self.shell.user_ns.get('In', [])) - 1}]",  # execution_count may be one ahead already
+            label=label,
             first_line=2,
             force=options.force,
         )
@@ -90,6 +92,8 @@ class SlangMagics(Magics):
             print("; ".join([summary(module), *notes]) + took)
         for label, reason in s.take_broken():
             print(f"warning: {label} does not compile any more:\n{reason}")
+        if options.check:
+            checking.check(commands.functions_of(module), name or label, options.quiet or self.quiet)
         if options.show:
             for function in commands.functions_of(module):
                 print(commands.code(function, options.show, backward=False))

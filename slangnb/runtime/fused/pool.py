@@ -10,8 +10,6 @@ if TYPE_CHECKING:
 
 #: Buffers of one size that are kept, in use or not.
 MOST_KEPT = 4
-#: Small buffers cost less to make than to look for.
-LEAST_BYTES = 1 << 16
 
 
 class Pool:
@@ -39,8 +37,6 @@ class Pool:
 
     def buffer(self, size: int) -> slangpy.Buffer:
         """Give a buffer of so many bytes; its content is arbitrary."""
-        if size < LEAST_BYTES:
-            return self._make(size)
         kept = self._kept.setdefault(size, [])
         for b in kept:
             if sys.getrefcount(b) == self._free_count:

@@ -60,6 +60,8 @@ class Sums:
         self.stages: list[Stage] = []
         self.copies: list[tuple[slangpy.Buffer, slangpy.Buffer, int]] = []
         self.terms = 2 if slots > MOST_HOST_SLOTS else slots
+        self._dtypes = [SCALARS[s] for s in rows.scalars]
+        self._ids = [[r.id for r in rows.of(s)] for s in rows.scalars]
         self._sources: dict[str, slangpy.Buffer] = {}
         self._keep: list[slangpy.Buffer] = []
         for scalar in rows.scalars:
@@ -85,11 +87,9 @@ class Sums:
     def read(self) -> dict[str, float]:
         """Give the sums by row, once the copies have been made."""
         found: dict[str, float] = {}
-        for scalar, (back, _, _) in zip(self.rows.scalars, self.copies, strict=True):
-            of = self.rows.of(scalar)
-            numbers = back.to_numpy().view(SCALARS[scalar])[: len(of) * self.terms]
-            totals = numbers.reshape(len(of), self.terms).sum(axis=1, dtype=np.float64)
-            found.update(zip([r.id for r in of], totals.tolist(), strict=True))
+        for (back, _, _), dtype, ids in zip(self.copies, self._dtypes, self._ids, strict=True):
+            terms = back.to_numpy().view(dtype)[: len(ids) * self.terms].reshape(len(ids), self.terms)
+            found.update(zip(ids, terms.sum(axis=1, dtype=np.float64).tolist(), strict=True))
         return found
 
     def source(self, row: Row) -> tuple[slangpy.Buffer, int]:

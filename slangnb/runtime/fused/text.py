@@ -284,15 +284,18 @@ def _tangent(job: Job) -> list[str]:
     """Call the forward derivative; store values and tangents."""
     lines, passed = [], []
     for a in job.arguments:
-        if a.parameter.io == "out":
-            name = f"sn_p_{a.name}"
-            kind = plain_name(a.parameter.type.name)
-            lines.append(f"DifferentialPair<{kind}> {name};" if a.pair else f"{declare(a.parameter.type, name)};")
+        name = f"sn_p_{a.name}"
+        if a.parameter.io != "in" and not a.pair:
+            lines.append(f"{declare(a.parameter.type, name)};")
+            lines += [f"{name} = sn_v_{a.name};"] if a.parameter.io == "inout" else []
+            passed.append(name)
+        elif a.parameter.io == "out":
+            lines.append(f"DifferentialPair<{plain_name(a.parameter.type.name)}> {name};")
             passed.append(name)
         elif a.pair:
             extra = f", sn_t_{a.name}" if a.tangents else ""
-            lines.append(f"var sn_p_{a.name} = diffPair(sn_v_{a.name}{extra});")
-            passed.append(f"sn_p_{a.name}")
+            lines.append(f"var {name} = diffPair(sn_v_{a.name}{extra});")
+            passed.append(name)
         else:
             passed.append(_value_of(a))
     call = f"fwd_diff({job.call})({', '.join(passed)});"
