@@ -19,16 +19,17 @@ if TYPE_CHECKING:
 class Assembler:
     """Puts the gradients of one kind of call together; made once, since it is used at every call.
 
-    Gradients come by argument, those of a struct's fields as a dict.
+    Gradients come by argument, those of a struct's fields as a dict. Sums that Python reads are multiplied by `factor`
+    here, in double.
     """
 
-    def __init__(self, prepared: Prepared) -> None:
+    def __init__(self, prepared: Prepared, factor: float = 1.0) -> None:
         order = [a.name for a in prepared.job.arguments]
         parts: list[tuple[tuple[str, ...], Callable[[Ran], Any]]] = []
         for out in prepared.gradients:
             g = out.given
-            parts.append(((g.argument, *map(str, g.route[1:])), _reader(prepared, g)))
-        parts += [((out.given.name,), itemgetter_of(out.given.name)) for out in prepared.indexed]
+            parts.append(((g.argument, *map(str, g.route[1:])), _reader(prepared, g, factor)))
+        parts += [((t.given.name,), itemgetter_of(t.given.name)) for t in prepared.indexed if t.given.shown]
         self._parts = sorted(parts, key=lambda part: order.index(part[0][0]))
 
     def __call__(self, ran: Ran) -> dict[str, Any]:
@@ -47,7 +48,7 @@ def itemgetter_of(name: str) -> Callable[[Ran], Any]:
     return lambda ran: ran.grads[name]
 
 
-def _reader(prepared: Prepared, g: Given) -> Callable[[Ran], Any]:
+def _reader(prepared: Prepared, g: Given, factor: float) -> Callable[[Ran], Any]:
     """Give the function that reads the gradient of a leaf, as the kind of value that came in."""
     leaf, held = g.leaf, g.held
     if held.kind == "tensor":
@@ -57,12 +58,12 @@ def _reader(prepared: Prepared, g: Given) -> Callable[[Ran], Any]:
     rows = [r.id for r in prepared.sums.rows.all if r.leaf == leaf.id and r.kind == "gradient"]
     dtype = SCALARS[leaf.type.scalar]
     if leaf.shared and as_number and leaf.type.scalar == "double":
-        return lambda ran: ran.sums[rows[0]]
+        return lambda ran: ran.sums[rows[0]] * factor
 
     def read(ran: Ran) -> Any:
         if leaf.shared:
             with np.errstate(over="ignore"):  # a sum beyond the type's largest number is infinite, as it should be
-                found = np.array([ran.sums[r] for r in rows]).astype(dtype).reshape(full)
+                found = np.array([ran.sums[r] * factor for r in rows]).astype(dtype).reshape(full)
         else:
             found = ran.grads[leaf.id].to_numpy().view(dtype)[: math.prod(full)].reshape(full)
         return found.item() if as_number else found

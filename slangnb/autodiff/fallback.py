@@ -121,6 +121,8 @@ def _input(t: TypeInfo, value: Any, wanted: bool) -> Any:
     if isinstance(value, spy.Tensor):
         return value.detach().with_grads(zero=True) if wanted and _real(t) else value.detach()
     if not (wanted and _real(t)):
+        if t.kind == "tensor" and isinstance(value, np.ndarray | Parameter):
+            return tensor(value if isinstance(value, np.ndarray) else value.array)
         return value.value if isinstance(value, Parameter) else value
     if isinstance(value, np.ndarray):
         return tensor(value, grad=True)

@@ -13,6 +13,8 @@ LEVELS = 6
 ROUNDINGS = 8.0
 #: What a fourth difference of values adds up to, in units of one value's rounding: the root of 1+16+36+16+1.
 FOURTH = 70.0**0.5
+#: How much larger than its value the numbers inside a function may be, where its value does not move.
+SWALLOWED = 1024.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +65,29 @@ class Estimate:
     size: np.ndarray
     flat: np.ndarray
 
-    def better(self, other: Estimate) -> Estimate:
-        """Give for each entry the one with the smaller error."""
-        mine = self.error <= other.error
+    def refined(self, finer: Estimate, settled: np.ndarray, agrees: np.ndarray) -> Estimate:
+        """Take estimates of finer steps into account.
+
+        They are trusted where the wider steps said nothing at all, and where they agree with the backward pass. They
+        alone are no proof against it: numbers inside a function are rounded in steps, too, and between two of these
+        a function is smooth, with a wrong slope. Where they contradict the wider ones nothing can be said: the
+        function varies so fast that the wider ones had agreed among themselves by chance.
+
+        Parameters
+        ----------
+        finer : Estimate
+        settled, agrees : np.ndarray
+            Entries that are to stay; entries whose finer estimate agrees with the backward pass.
+        """
+        with np.errstate(invalid="ignore"):
+            against = np.abs(self.value - finer.value) > self.error + finer.error
+        take = ~settled & (agrees | ~np.isfinite(self.error))
+        doubt = ~settled & ~take & against
         return Estimate(
-            np.where(mine, self.value, other.value),
-            np.where(mine, self.error, other.error),
+            np.where(take, finer.value, self.value),
+            np.where(take, finer.error, np.where(doubt, np.inf, self.error)),
             self.size,
-            self.flat & other.flat,
+            np.where(take, finer.flat, self.flat & ~doubt),
         )
 
 
@@ -145,12 +162,16 @@ def differentiate(
         flat = ~moved & np.isfinite(base)
         # A change that rounding swallows at the widest step is smaller than this.
         error = np.where(flat, precision.eps * np.abs(base) / level.step, error)
-        best = np.where(flat, 0.0, best)
+        total = fold(error.sum(axis=-1), x.shape)
+        sizes = fold(np.nan_to_num(size).sum(axis=-1), x.shape)
+        unmoved = fold((~flat).sum(axis=-1), x.shape) == 0
+        # Where nothing moves at all, larger numbers inside the function may have swallowed the steps.
+        swallowed = SWALLOWED * precision.eps * (sizes + 1) / steps
         return Estimate(
-            fold(best.sum(axis=-1), x.shape),
-            fold(error.sum(axis=-1), x.shape),
-            fold(np.nan_to_num(size).sum(axis=-1), x.shape) / scale,
-            fold((~flat).sum(axis=-1), x.shape) == 0,
+            fold(np.where(flat, 0.0, best).sum(axis=-1), x.shape),
+            np.where(unmoved, np.maximum(total, swallowed), total),
+            sizes / scale,
+            unmoved,
         )
 
 

@@ -97,7 +97,7 @@ class Values:
         slots = [replace(s, value=arguments[s.parameter.name]) for s in bound.slots if not _is_filled(s.parameter)]
         call = make_call(self.function, replace(self.callee, bound=replace(bound, slots=tuple(slots))))
         prepared = call.prepare(Wish("forward", (), stores=True))
-        made = call.run(prepared).outputs
+        made = call.run(prepared, read=not self.scalars).outputs  # the first can be interrupted; then all are short
         found = [
             part.reshape((*prepared.shape, -1))
             for o in prepared.job.outputs

@@ -10,7 +10,6 @@ import numpy as np
 
 from slangnb.autodiff.assemble import Assembler, results
 from slangnb.autodiff.callee import Callee, check_function, check_names, find
-from slangnb.autodiff.health import look
 from slangnb.autodiff.transforms import as_names, make_call, split_seed
 from slangnb.compiler.reflection import Parameter, Signature, plain_name
 from slangnb.errors import CallError, GradientError
@@ -19,6 +18,7 @@ from slangnb.runtime.function import Function
 from slangnb.runtime.fused.engine import Wish
 from slangnb.runtime.fused.job import PLAIN_KINDS, declare
 from slangnb.runtime.fused.values import NotFusedError
+from slangnb.runtime.health import look
 from slangnb.runtime.stale import Snapshot
 
 
@@ -111,11 +111,11 @@ def vjp(function: Function, /, *args: Any, **kwargs: Any) -> tuple[Any, Callable
     except NotFusedError as reason:
         raise GradientError(f"{callee.name}: vjp does not take this call: {reason}", function=callee.name) from None
     y = results(prepared, forward.run(prepared, read=False).outputs)
-    snapshot = Snapshot.of(forward.session.versions, [s.value for s in callee.bound.slots])
+    snapshot = Snapshot.of(forward.session.writes, tuple(s.value for s in callee.bound.slots))
 
     def pull(seed: Any = None) -> dict[str, Any]:
         """Give the gradients of the arguments for a gradient of the result."""
-        snapshot.check(forward.session.versions, callee.name)
+        snapshot.check(forward.session.writes, callee.name)
         if function._loaded() is not forward.loaded:
             raise GradientError(
                 f"{callee.name} was compiled again after this result was computed",
@@ -127,7 +127,7 @@ def vjp(function: Function, /, *args: Any, **kwargs: Any) -> tuple[Any, Callable
         prepared = backward.prepare(Wish("reverse"))
         ran = backward.run(prepared, factor)
         look(backward.session, callee.name, prepared, ran, 3)
-        return Assembler(prepared)(ran)
+        return Assembler(prepared, factor)(ran)
 
     return y, pull
 
@@ -165,11 +165,13 @@ def hvp(function: Function, wrt: str | Sequence[str] | None = None) -> Callable[
     names = as_names(wrt)
     made: dict[tuple[int, tuple[str, ...]], tuple[Signature, str]] = {}
 
-    def product(*args: Any, v: Any, **kwargs: Any) -> Any:
+    def product(*args: Any, v: Any = None, **kwargs: Any) -> Any:
         function._target.session.refuse_while_stopped()
         callee = find(function, args, kwargs, "hvp")
         check_names(callee, names)
         _refuse_tensors(callee, "hvp")
+        if v is None:
+            raise CallError("hvp needs a direction", remedy="pass v=..., of the shape of what is differentiated")
         directions = {wrt: v} if isinstance(wrt, str) else dict(v) if isinstance(v, Mapping) else None
         if not directions:
             raise CallError("hvp needs the direction v as a dict by name", remedy="v={'x': direction}")

@@ -11,13 +11,13 @@ import numpy as np
 from slangnb.autodiff.assemble import Assembler
 from slangnb.autodiff.callee import Callee, check_function, check_names, find
 from slangnb.autodiff.fallback import value_and_grad_by_slangpy
-from slangnb.autodiff.health import look
 from slangnb.errors import CallError, GradientError
 from slangnb.runtime.function import Function
 from slangnb.runtime.fused.engine import Call, Wish
 from slangnb.runtime.fused.job import derivative_components, outputs_of
 from slangnb.runtime.fused.launch import Prepared
 from slangnb.runtime.fused.values import NotFusedError
+from slangnb.runtime.health import look
 
 
 @dataclass(slots=True)
@@ -83,7 +83,7 @@ class Transform:
         values = {**dict(enumerate(args)), **kwargs}
         ran = recent.prepared.run({"value": values, "seed": recent.seeds}, recent.factor)
         look(target.session, recent.name, recent.prepared, ran)
-        value = ran.sums["sn_sum_value"] * (1.0 if recent.seeds else recent.factor) if self._value else 0.0
+        value = ran.sums["sn_sum_value"] * recent.factor if self._value else 0.0
         return self._give(value, recent.assembler(ran))
 
     def _give(self, value: float, grads: dict[str, Any]) -> Any:
@@ -94,12 +94,12 @@ class Transform:
         factor, seeds = split_seed(self._seed, callee)
         call = make_call(self._function, callee, seeds=seeds)
         prepared = call.prepare(Wish("reverse", self._names, value=self._value))
-        if not prepared.gradients and not prepared.indexed:
+        if not prepared.gradients and not any(t.given.shown for t in prepared.indexed):
             raise GradientError(f"{callee.name}: there is no argument to take a gradient of", function=callee.name)
         if self._reduce == "mean":
             factor /= prepared.count
         version = self._function._target.version
-        return _Recent(version, args, kwargs, prepared, Assembler(prepared), factor, seeds, callee.name)
+        return _Recent(version, args, kwargs, prepared, Assembler(prepared, factor), factor, seeds, callee.name)
 
 
 def make_call(
@@ -139,10 +139,12 @@ def split_seed(seed: Any, callee: Callee) -> tuple[float, dict[str, Any]]:
     signature = callee.bound.signature
     ids = [o.id for o in outputs_of(signature.returns, signature.parameters)]
     if isinstance(seed, Mapping) and set(seed) <= set(ids):
-        missing = [name for name in ids if name not in seed]
-        return 1.0, {**dict(seed), **dict.fromkeys(missing, 0.0)}
-    if len(ids) != 1:
-        raise CallError(f"{callee.name} has the outputs {', '.join(ids)}; give the seed as a dict with these names")
+        return 1.0, {name: seed.get(name) for name in ids}
+    struct = signature.returns.kind == "struct" or any(
+        p.io != "in" and p.type.kind == "struct" for p in signature.parameters
+    )
+    if len(ids) != 1 or (isinstance(seed, Mapping) and not struct):
+        raise CallError(f"{callee.name} has the results {', '.join(ids)}; give the seed as a dict with these names")
     return 1.0, {ids[0]: seed}
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from slangnb.compiler.reflection import Parameter, plain_name
+from slangnb.runtime.parameter import Parameter as Shared
 from slangnb.runtime.tensors import fits, tidy
 
 PLAIN = frozenset({bool, int, float, type(None)})
@@ -58,6 +59,7 @@ def adapters() -> dict[type, Adapter]:
 
     return {
         spy.Tensor: Adapter(tensor_key),
+        Shared: Adapter(lambda p: (Shared, p.dtype, p.shape), _prepare_parameter),
         np.ndarray: Adapter(lambda a: (np.ndarray, a.dtype, a.ndim), _prepare_array),
         str: Adapter(lambda s: s),
         dict: Adapter(lambda d: (dict, tuple([(k, key_of(v)) for k, v in d.items()])), _prepare_dict),
@@ -103,6 +105,13 @@ def _prepare_array(a: np.ndarray, p: Parameter | None) -> Any:
     if a.ndim == 0 and (p is None or p.io == "in"):
         return a.item()
     return tidy(a)
+
+
+def _prepare_parameter(value: Shared, p: Parameter | None) -> Any:
+    """A number, or a vector; matrices and arrays go as numpy arrays."""
+    if not value.shape:
+        return value.value
+    return _prepare_sequence(value.value.tolist(), p) if len(value.shape) == 1 else tidy(value.value)
 
 
 def _prepare_dict(d: dict[str, Any], p: Parameter | None) -> dict[str, Any]:

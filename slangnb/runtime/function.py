@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import inspect
 import keyword
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from slangnb.compiler.loading import Loaded, captured_log, function_node, slangpy_errors
@@ -15,12 +16,16 @@ from slangnb.errors import CallError, SlangNbError
 from slangnb.runtime.arguments import key_functions, key_of
 from slangnb.runtime.binding import Bound, bind
 from slangnb.runtime.checks import check_call, check_extents, check_return_type, has_gradient, leaves
+from slangnb.runtime.fused.values import NotFusedError
 from slangnb.runtime.gradient_checks import check_backward, check_generic_backward
+from slangnb.runtime.health import look_at_gradients
 from slangnb.runtime.known_faults import check_branch_reads, warn_of_overwritten_inputs
-from slangnb.runtime.plan import Recent, make_plan, remember
+from slangnb.runtime.own import call_own, can_be_own, refuse_lost_gradients, wants_own
+from slangnb.runtime.plan import Plan, Recent, make_plan, remember
 from slangnb.runtime.translate import call_error
 
 if TYPE_CHECKING:
+    import slangpy
     from slangpy.core.function import FunctionNode
 
     from slangnb.runtime.module import Module
@@ -116,9 +121,10 @@ class Function:
         recent = self._recent
         if recent is not None and recent.fits(kwargs, values):
             try:
-                return recent.node(*args, **kwargs)
+                result = recent.node(*args, **kwargs)
             except slangpy_errors() as error:
                 raise self._translated(error, args, kwargs) from None
+            return self._noted(result, recent.writes)
         parts: list[Hashable] = [len(args), *kwargs]
         for value in values:
             kind = type(value)
@@ -130,14 +136,57 @@ class Function:
             return self._first(key, args, kwargs, accumulate)
         if plan.recheck and (self._passed is None or not self._passed.fits(kwargs, values)):
             self._checked(args, kwargs)
-            self._passed = remember(plan, kwargs, values)
+            self._passed = remember(plan, args, kwargs)
+        if self._backward:
+            self._check_stale(args, kwargs)
+        if plan.own and wants_own(values, self._backward):
+            return self._own(plan, args, kwargs, accumulate)
         try:
-            if plan.plain:
-                self._recent = remember(plan, kwargs, values)
-                return plan.node(*args, **kwargs)
-            return plan.run(args, kwargs, accumulate, target.session.wait)
+            if plan.plain and plan.guarded:
+                self._recent = remember(plan, args, kwargs)
+            result = self._guarded(plan, args, kwargs, accumulate)
         except slangpy_errors() as error:
             raise self._translated(error, args, kwargs) from None
+        return self._noted(result, plan.written(args, kwargs))
+
+    def _noted(self, result: Any, written: Iterable[slangpy.Tensor]) -> Any:
+        """Take note of the tensors that the call wrote."""
+        writes = self._target.session.writes
+        for t in written:
+            writes.wrote(t)
+        if type(result) is tensor_class():
+            writes.wrote(result)
+        return result
+
+    def _check_stale(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Refuse a backward call whose inputs were written after its result."""
+        result = kwargs.get("_result", args[-1] if args else None)
+        if type(result) is tensor_class():
+            inputs = [v for v in (*args, *kwargs.values()) if v is not result]
+            self._target.session.writes.check(result, inputs, self._target.info.name)
+
+    def _own(self, plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any], accumulate: bool) -> Any:
+        """Run the call by our own kernel, or by SlangPy's if ours cannot."""
+        bound = bind(self._target.info, args, kwargs)
+        assert bound is not None  # plan.own says so
+        try:
+            return call_own(self, bound, accumulate, self._backward)
+        except NotFusedError as reason:
+            refuse_lost_gradients(bound, self._backward, str(reason))
+            return self._guarded(plan, args, kwargs, accumulate)
+
+    def _guarded(self, plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any], accumulate: bool) -> Any:
+        """Run SlangPy's kernel; at the first time the guard's child compiles it first."""
+        target = self._target
+        if plan.guarded:
+            return plan.run(args, kwargs, accumulate, target.session.wait)
+        chain = (*self._chain, *_gradient_mark(args, kwargs))
+        target.session.compile_kernel_first(target, chain, self._backward, args, kwargs)
+        with captured_log():
+            result = plan.run(args, kwargs, accumulate, target.session.wait)
+        target.session.wait()  # an endless kernel shows itself here, where it can be interrupted
+        plan.guarded = True
+        return result
 
     def _pop_accumulate(self, kwargs: dict[str, Any]) -> bool:
         """``accumulate=True`` is ours, unless the function has a parameter of that name."""
@@ -160,15 +209,23 @@ class Function:
             plan = make_plan(self._node(loaded, chain), bound, args, kwargs, self._backward, mapped)
         except slangpy_errors() as error:
             raise self._translated(error, args, kwargs) from None
-        target.session.compile_kernel_first(target, chain, self._backward, args, kwargs)
+        plan.own = can_be_own(self, bound, self._chain)
+        if self._backward:
+            self._check_stale(args, kwargs)
+        if bound is not None:
+            if plan.own and wants_own((*args, *kwargs.values()), self._backward):
+                result = self._own(plan, args, kwargs, accumulate)
+                self._plans[key] = plan
+                return result
+            refuse_lost_gradients(bound, self._backward, "its arguments are of kinds that only SlangPy takes")
         try:
-            with captured_log():
-                result = plan.run(args, kwargs, accumulate, target.session.wait)
+            result = self._guarded(plan, args, kwargs, accumulate)
         except slangpy_errors() as error:
             raise self._translated(error, args, kwargs) from None
-        target.session.wait()  # an endless kernel shows itself here, where it can be interrupted
         self._plans[key] = plan
-        return result
+        if self._backward and bound is not None:
+            look_at_gradients(target.session, bound)
+        return self._noted(result, plan.written(args, kwargs))
 
     def _translated(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SlangNbError:
         try:
@@ -276,6 +333,14 @@ class Function:
         marks = ["differentiable"] if info.differentiable else []
         name = ".bwds" if self._backward else ""
         return f"<slang function{name} {text}{' [differentiable]' if marks else ''}>"
+
+
+@cache
+def tensor_class() -> type:
+    """Give SlangPy's class of tensors; an import at each call would cost more than the look."""
+    import slangpy as spy
+
+    return spy.Tensor
 
 
 def describe(info: FunctionInfo, module: str) -> str:

@@ -10,6 +10,8 @@ from slangnb.compiler.reflection import FunctionInfo, Parameter, TypeInfo, plain
 from slangnb.errors import GradientError
 from slangnb.runtime.binding import Bound, Slot
 from slangnb.runtime.checks import batched, has_gradient, leaves
+from slangnb.runtime.fused.gather import broadcasts
+from slangnb.runtime.parameter import Parameter as Shared
 from slangnb.runtime.tensors import fits
 
 if TYPE_CHECKING:
@@ -132,7 +134,8 @@ def _check_gradients(refuse: Any, argument: str, value: slangpy.Tensor) -> None:
                 f"{plain_name(gradient.dtype.full_name)}",
                 "give it a gradient of its own type: x.with_grads()",
             )
-        if gradient.shape.as_tuple() != value.shape.as_tuple() or not fits(gradient):
+        repeated = 0 in value.strides.as_tuple() and broadcasts(gradient.shape.as_tuple(), value.shape.as_tuple())
+        if (gradient.shape.as_tuple() != value.shape.as_tuple() and not repeated) or not fits(gradient):
             raise refuse(
                 f"{argument!r} has shape {value.shape.as_tuple()}, but its gradient is of {gradient.shape.as_tuple()}, "
                 "or reaches beyond its storage: a slice keeps the whole gradient, and results would land in "
@@ -147,7 +150,7 @@ def _takes_gradient(p: Parameter, value: Any) -> bool:
     if p.no_diff or p.io == "out":
         return False
     for _, t, leaf in leaves(p.name, p.type, value):
-        if type(leaf).__name__ == "DiffPair":
+        if type(leaf).__name__ == "DiffPair" or isinstance(leaf, Shared):
             return True
         if isinstance(leaf, spy.Tensor) and leaf.grad_out is not None and t.access != "write":
             return True

@@ -11,7 +11,7 @@ import numpy as np
 from slangnb.compiler.reflection import Parameter
 from slangnb.errors import CallError
 from slangnb.runtime.arguments import PLAIN, adapter_of
-from slangnb.runtime.binding import Bound
+from slangnb.runtime.binding import Bound, Slot
 from slangnb.runtime.checks import check_inner, inner_sizes, leaves
 
 if TYPE_CHECKING:
@@ -48,6 +48,12 @@ class Plan:
         The checks of the first call are made at every call: what they look at is not all in the plan's key.
     clears : callable or None
         Gives the gradients to zero before a backward call.
+    writes : tuple
+        Places of the tensors that a forward call writes to.
+    own : bool
+        Whether our own kernels may take calls of this kind.
+    guarded : bool
+        Whether the guard's child has compiled SlangPy's kernel.
     """
 
     node: FunctionNode
@@ -59,6 +65,9 @@ class Plan:
     plain: bool = False
     recheck: bool = False
     clears: Callable[[tuple[Any, ...], dict[str, Any]], list[slangpy.Tensor]] | None = None
+    writes: tuple[Place, ...] = ()
+    own: bool = False
+    guarded: bool = False
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any], accumulate: bool, wait: Callable[[], None]) -> Any:
         """Do the call; `wait` waits for the device so that a person can interrupt it."""
@@ -86,6 +95,10 @@ class Plan:
         for place in self.outputs:
             _copy_back(before, edited, place)
         return result
+
+    def written(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[slangpy.Tensor, ...]:
+        """Give the tensors that a forward call writes to."""
+        return tuple([args[p] if isinstance(p, int) else kwargs[p] for p in self.writes])
 
     def _edit(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any], bool]:
         positional, named, empty = list(args), dict(kwargs), False
@@ -126,12 +139,15 @@ class Recent:
         All arguments.
     gradients : tuple of (Tensor, Tensor or None, Tensor or None)
         Its tensors with their gradients: others may be attached later.
+    writes : tuple of Tensor
+        Those that the call writes to.
     """
 
     node: FunctionNode
     names: tuple[str, ...]
     values: tuple[Any, ...]
     gradients: tuple[tuple[slangpy.Tensor, slangpy.Tensor | None, slangpy.Tensor | None], ...]
+    writes: tuple[slangpy.Tensor, ...] = ()
 
     def fits(self, kwargs: dict[str, Any], values: tuple[Any, ...]) -> bool:
         """Tell whether a call is like the last one."""
@@ -143,17 +159,18 @@ class Recent:
         return all(t.grad_in is grad_in and t.grad_out is grad_out for t, grad_in, grad_out in self.gradients)
 
 
-def remember(plan: Plan, kwargs: dict[str, Any], values: tuple[Any, ...]) -> Recent | None:
+def remember(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Recent | None:
     """Remember a call, if nothing about its arguments can change but what `Recent.fits` looks at."""
     import slangpy as spy
 
+    values = (*args, *kwargs.values())
     gradients = []
     for value in values:
         if type(value) is spy.Tensor and value.storage.size <= LARGEST_KEPT_BYTES:
             gradients.append((value, value.grad_in, value.grad_out))
         elif type(value) not in PLAIN and type(value) is not str:
             return None
-    return Recent(plan.node, tuple(kwargs), values, tuple(gradients))
+    return Recent(plan.node, tuple(kwargs), values, tuple(gradients), plan.written(args, kwargs))
 
 
 def by_position(
@@ -214,8 +231,20 @@ def make_plan(
     if backward:
         clears = _clearing(bound) if bound is not None else _clearing_all
     plain = not (edits or inner or outputs or order or wants_numpy or clears)
+    writes = [] if backward else [s.place for s in (bound.slots if bound else ()) if _is_written(s)]
+    if bound is not None and isinstance(bound.result, spy.Tensor) and not backward:
+        writes.append(bound.result_place)
     recheck = bool(backward or outputs or any(isinstance(v, dict) for v in (*args, *kwargs.values())))
-    return Plan(node, tuple(edits), tuple(inner), order, tuple(outputs), wants_numpy, plain, recheck, clears)
+    return Plan(
+        node, tuple(edits), tuple(inner), order, tuple(outputs), wants_numpy, plain, recheck, clears, tuple(writes)
+    )
+
+
+def _is_written(slot: Slot) -> bool:
+    import slangpy as spy
+
+    written = slot.parameter.io != "in" or slot.parameter.type.access in ("write", "read_write")
+    return written and isinstance(slot.value, spy.Tensor)
 
 
 def _clearing_all(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[slangpy.Tensor]:

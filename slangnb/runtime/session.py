@@ -24,7 +24,7 @@ from slangnb.runtime.function import Step, Target
 from slangnb.runtime.fused.plans import Plans
 from slangnb.runtime.fused.pool import Pool
 from slangnb.runtime.module import Module
-from slangnb.runtime.stale import Versions
+from slangnb.runtime.stale import Writes
 
 if TYPE_CHECKING:
     import slangpy
@@ -70,7 +70,7 @@ class Session:
         self.stopped: int | None = None  # the submission whose wait was interrupted
         self._reading: list[Path] = []
         self.said: set[Hashable] = set()  # warnings that are given once
-        self.versions = Versions()
+        self.writes = Writes()
         self._closed: BackendError | None = None
         self._broken: list[tuple[str, CompileError]] = []
         self._devices: dict[Backend, slangpy.Device] = {}

@@ -1,8 +1,7 @@
-"""Notices that a tensor changed after a result was made of it."""
+"""Notices that a tensor was written after a result was made of it."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,69 +12,95 @@ from slangnb.runtime.parameter import Parameter
 if TYPE_CHECKING:
     import slangpy
 
-#: References to a buffer that nobody but `Versions` holds: its own, and those of the question.
-_OWN_REFERENCES = 3
-_MOST = 256
+_MOST = 4096
 
 
-class Versions:
-    """Counts the writes to tensors that slangnb makes: results, outputs, gradients.
+class Writes:
+    """Says when slangnb last wrote to a tensor's memory: results, outputs, gradients.
 
-    Writes that go around slangnb, such as ``x.copy_from_numpy(...)``, are not seen: SlangPy's tensors do not count.
-    Buffers have no weak references, so an entry holds its buffer until nobody else does.
+    Writes that go around slangnb, such as ``x.copy_from_numpy(...)``, are not seen: SlangPy's tensors do not tell.
+    Buffers are known by identity alone, since holding them would keep their memory. One that takes the place of a
+    dead one may seem older than it is, never written later than the last write.
     """
 
     def __init__(self) -> None:
-        self._counts: dict[int, tuple[slangpy.Buffer, int]] = {}
+        self._times: dict[int, int] = {}
+        self.now = 0
 
     def of(self, t: slangpy.Tensor) -> int:
-        """Give the number of writes to a tensor's memory so far."""
-        return self._counts.get(id(t.storage), (None, 0))[1]
+        """Give the time of the last write; 0 if none was seen."""
+        return self._times.get(id(t.storage), 0)
 
     def wrote(self, t: slangpy.Tensor) -> None:
-        """Count a write."""
-        storage = t.storage
-        self._counts[id(storage)] = storage, self.of(t) + 1
-        if len(self._counts) > _MOST:
-            self._counts = {k: v for k, v in self._counts.items() if sys.getrefcount(v[0]) > _OWN_REFERENCES}
+        """Take note of a write."""
+        self.now += 1
+        self._times[id(t.storage)] = self.now
+        if len(self._times) > _MOST:
+            newest = sorted(self._times.items(), key=lambda item: item[1])[_MOST // 2 :]
+            self._times = dict(newest)
+
+    def check(self, result: slangpy.Tensor, inputs: Iterable[Any], function: str) -> None:
+        """Refuse a backward pass for a result that is older than what it was made of.
+
+        Raises
+        ------
+        GradientError
+        """
+        made = self.of(result)
+        if made and any(self.of(x) > made for x in tensors_in(inputs)):
+            raise GradientError(
+                f"{function}.bwds: an argument was written after _result was computed, so that the gradient would "
+                "belong to other values",
+                function=function,
+                argument="_result",
+                remedy="compute the result again; if _result only carries the seed, pass a new tensor for it",
+            )
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The versions of some values at one time."""
+    """The state of some arguments at one time."""
 
-    taken: tuple[tuple[Any, int], ...]
+    values: tuple[Any, ...]
+    time: int
+    versions: tuple[int, ...]
 
     @classmethod
-    def of(cls, versions: Versions, values: Iterable[Any]) -> Snapshot:
-        """Take the versions of all tensors and Parameters among values, also inside dicts."""
-        return cls(tuple(_versions(versions, values)))
+    def of(cls, writes: Writes, values: tuple[Any, ...]) -> Snapshot:
+        """Remember the arguments, also those inside dicts."""
+        return cls(values, writes.now, tuple(p.version for p in _parameters_in(values)))
 
-    def check(self, versions: Versions, function: str) -> None:
+    def check(self, writes: Writes, function: str) -> None:
         """Refuse to go on if one of them changed.
 
         Raises
         ------
         GradientError
         """
-        for value, version in self.taken:
-            now = value.version if isinstance(value, Parameter) else versions.of(value)
-            if now != version:
-                raise GradientError(
-                    f"{function}: an argument changed after this result was computed, so that the gradient would "
-                    "belong to other values",
-                    function=function,
-                    remedy="compute the result again, then pull back",
-                )
+        changed = any(writes.of(t) > self.time for t in tensors_in(self.values))
+        if changed or self.versions != tuple(p.version for p in _parameters_in(self.values)):
+            raise GradientError(
+                f"{function}: an argument changed after this result was computed, so that the gradient would belong to "
+                "other values",
+                function=function,
+                remedy="compute the result again, then pull back",
+            )
 
 
-def _versions(versions: Versions, values: Iterable[Any]) -> Iterable[tuple[Any, int]]:
+def tensors_in(values: Iterable[Any]) -> Iterable[slangpy.Tensor]:
+    """Give the tensors among values, also inside dicts."""
     import slangpy as spy
 
     for value in values:
-        if isinstance(value, dict):
-            yield from _versions(versions, value.values())
-        elif isinstance(value, Parameter):
-            yield value, value.version
-        elif isinstance(value, spy.Tensor):
-            yield value, versions.of(value)
+        if isinstance(value, spy.Tensor):
+            yield value
+        elif isinstance(value, dict):
+            yield from tensors_in(value.values())
+
+
+def _parameters_in(values: Iterable[Any]) -> Iterable[Parameter]:
+    for value in values:
+        if isinstance(value, Parameter):
+            yield value
+        elif isinstance(value, dict):
+            yield from _parameters_in(value.values())

@@ -76,7 +76,8 @@ class Call:
         return self.session.plans.get(key, lambda: self._make(wish))
 
     def _make(self, wish: Wish) -> Prepared:
-        gathered = gather(self.bound, wish.wrt, self.tangents, self.seeds, self.session.device)
+        wrt = wish.wrt if wish.mode == "reverse" else ()
+        gathered = gather(self.bound, wrt, self.tangents, self.seeds, self.session.device)
         modules = ["slangpy"] if gathered.tensors else []
         job = Job(
             self.text,
@@ -95,7 +96,7 @@ class Call:
     def run(
         self,
         prepared: Prepared,
-        seed: float = 1.0,
+        factor: float = 1.0,
         read: bool = True,
         targets: Mapping[str, slangpy.Tensor] = NOTHING,
         results: Mapping[str, slangpy.Tensor] = NOTHING,
@@ -103,4 +104,4 @@ class Call:
         """Launch; see `Prepared.run`."""
         values = {s.place: s.value for s in self.bound.slots}
         sources = {"value": values, "tangent": self.tangents, "seed": self.seeds}
-        return prepared.run(sources, seed, read, targets, results)
+        return prepared.run(sources, factor, read, targets, results)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slangnb.compiler.reflection import Parameter, TypeInfo, innermost_scalar, plain_name
+from slangnb.compiler.reflection import Parameter, TypeInfo, plain_name
 from slangnb.errors import CallError, GradientError
 from slangnb.runtime.binding import Bound, Slot
 from slangnb.runtime.checks import check_value
@@ -43,12 +43,16 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class GivenTensor:
-    """A tensor that the function indexes itself; `route` as for `Given`."""
+    """A tensor that the function indexes itself; `route` as for `Given`.
+
+    It has a gradient if `wanted`, and a person asked for it if `shown`, too.
+    """
 
     name: str
     type: TypeInfo
     route: tuple[int | str, ...]
     wanted: bool
+    shown: bool = True
     role: str = "value"
 
 
@@ -91,7 +95,7 @@ def gather(
     tangents : mapping
         Values by the argument's name that forward mode starts from.
     seeds : mapping
-        Values by the output's id that reverse mode starts from.
+        Values by the output's id that reverse mode starts from; None for an output that does not count.
     device : slangpy.Device
         Where tensors must live.
 
@@ -135,13 +139,13 @@ def gather(
     shape = call_shape(signature.name, given)
     outputs = outputs_of(signature.returns, signature.parameters)
     for o in outputs:
-        if o.id in seeds:
+        if seeds.get(o.id) is not None:
             given += _seeds(signature.name, o, seeds[o.id], shape, device)
     given = with_access(_numbered(given), shape)
     check_shared(signature.name, given, shape)
     return Gathered(
         tuple(_filled(a, given) for a in arguments),
-        tuple(replace(o, seeds=_leaves_of(o.id, "seed", given)) for o in outputs),
+        tuple(_seeded(o, given, seeds) for o in outputs),
         tuple(given),
         tuple(tensors),
         shape,
@@ -251,15 +255,21 @@ def _tensor(
             function=function,
             argument=p.name,
         )
-    if wanted and innermost_scalar(value.dtype) != "float":
+    if t.carries_gradient and t.scalar == "double":
+        raise GradientError(
+            f"{function}: {p.name!r} is {t.name}; SlangPy 0.43 has no gradients of double tensors like this",
+            function=function,
+            argument=p.name,
+            remedy=f"use float, or declare it as Tensor<{plain_name(t.element)}, {t.dims}> to have no gradient of it",
+        )
+    if wanted and t.scalar != "float":
         raise NotFusedError(f"{p.name!r}: there are float atomics only")
-    kind = "DiffTensor" if wanted else ("PrimalTensor" if t.carries_gradient else "Tensor")
-    if not t.name.startswith("I") and not t.name.startswith(f"{kind}<"):
-        kind = t.name.split("<")[0]
-        if kind == "DiffTensor":
-            raise NotFusedError(f"{p.name!r} is a DiffTensor without gradient")
-    element = plain_name(t.element)
-    return Argument(p, False, tensor=f"{kind}<{element}, {t.dims}>"), GivenTensor(p.name, t, (slot.place,), wanted)
+    kind = "DiffTensor" if wanted else "PrimalTensor" if t.carries_gradient else "Tensor"
+    if not t.name.startswith("I"):
+        kind = t.name.split("<")[0]  # a concrete DiffTensor has a gradient, wanted or not
+    bound = f"{kind}<{plain_name(t.element)}, {t.dims}>"
+    given = GivenTensor(p.name, t, (slot.place,), kind == "DiffTensor", wanted)
+    return Argument(p, False, tensor=bound), given
 
 
 def broadcasts(own: tuple[int, ...], shape: tuple[int, ...]) -> bool:
@@ -301,7 +311,7 @@ def with_access(given: list[Given], shape: tuple[int, ...]) -> list[Given]:
             size = len(g.leaf.parts) * (2 if g.leaf.type.scalar in ("double", "int64_t", "uint64_t") else 1)
             from_host = h.kind != "tensor"
             access = "uniform" if from_host and not g.leaf.whole and size <= words else "one"
-            if g.leaf.whole and shape == h.shape:
+            if g.leaf.whole and shape == h.shape and not h.offset:
                 access = "each"
             words -= size if access == "uniform" else 0
             if access == "one" and h.offset:
@@ -367,6 +377,10 @@ def _filled(a: Argument, given: list[Given]) -> Argument:
 
 def _leaves_of(name: str, role: str, given: list[Given]) -> tuple[Leaf, ...]:
     return tuple(g.leaf for g in given if g.role == role and g.argument == name)
+
+
+def _seeded(o: Output, given: list[Given], seeds: Mapping[str, Any]) -> Output:
+    return replace(o, seeds=_leaves_of(o.id, "seed", given), silent=o.id in seeds and seeds[o.id] is None)
 
 
 def _seeds(function: str, o: Output, value: Any, shape: tuple[int, ...], device: slangpy.Device) -> list[Given]:

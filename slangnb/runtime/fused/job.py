@@ -108,7 +108,9 @@ class Output:
     derivable : bool
         Whether derivatives flow through it.
     seeds : tuple of Leaf
-        They fill its upstream gradient; without any it is the same number for all elements and components.
+        They fill its upstream gradient; without any it is 1 for all elements and components.
+    silent : bool
+        Whether its upstream gradient is 0, so that it does not count.
     """
 
     name: str
@@ -116,6 +118,7 @@ class Output:
     id: str
     derivable: bool = True
     seeds: tuple[Leaf, ...] = ()
+    silent: bool = False
 
     @property
     def mark(self) -> str:

@@ -100,7 +100,6 @@ class Prepared:
         dims, strides = collapse(self.shape, [strides_in(g, self.shape) for g in strided])
         k = per_thread(self.count, session.backend.software)
         threads = -(-self.count // (k * GROUP)) * GROUP
-        self.groups = threads // GROUP
         self.job = replace(
             job,
             per_thread=k,
@@ -109,20 +108,22 @@ class Prepared:
             slots="thread" if session.backend.software else "group",
             rank=len(dims) if strided else 0,
         )
-        slots = threads if self.job.slots == "thread" else self.groups
+        self.slots = threads if self.job.slots == "thread" else threads // GROUP
         self._main = Stage(self._device, session.kernel(kernel_text(self.job), ENTRY, owner))
         self._main.threads = threads
         self._main.set("sn_count", self.count)
-        self._main.set("sn_slots", slots)
+        self._main.set("sn_slots", self.slots)
         self._keep: list[slangpy.Buffer] = []
         if strided:
             offsets = [g.held.offset for g in strided]
             numbers = [n for o, s in zip(offsets, strides, strict=True) for n in (o, *s)]
             self._keep.append(table(self._device, [*dims, *numbers]))
             self._main.put("sn_layout", self._keep[-1])
-        self.sums = Sums(session, rows(self.job), slots, self._main)
+        self.sums = Sums(session, rows(self.job), self.slots, self._main)
         #: About what it keeps alive: arguments, and buffers of its own.
         self.bytes = sum(8 * self.count * len(g.leaf.parts) for g in self.given if not g.leaf.shared)
+        #: Whether the gradients of this kind of call were looked at.
+        self.looked = False
         self._make_ports()
 
     def _make_ports(self) -> None:
@@ -132,15 +133,13 @@ class Prepared:
         wanted = [g for g in self.given if g.leaf.wanted and reverse]
         #: The gradients that come out, in the order of the arguments.
         self.gradients = [Gradient(session, g, self.shape, main, self.sums, job.accumulate) for g in wanted]
-        self.indexed = [
-            TensorGradient(session, t, self.groups, main, job.accumulate) for t in self.tensors if t.wanted and reverse
-        ]
-        self._read = [t for t in self.tensors if not (t.wanted and reverse)]
+        self.indexed = [TensorGradient(session, t, self.slots, main, job.accumulate) for t in self.tensors if t.wanted]
+        self._read = [t for t in self.tensors if not t.wanted]
 
     def run(
         self,
         sources: Sources,
-        seed: float = 1.0,
+        factor: float = 1.0,
         read: bool = True,
         targets: Mapping[str, slangpy.Tensor] = NOTHING,
         results: Mapping[str, slangpy.Tensor] = NOTHING,
@@ -151,8 +150,8 @@ class Prepared:
         ----------
         sources : mapping
             By role, ``"value"``, ``"tangent"`` and ``"seed"``: the values of this call by position or name.
-        seed : float
-            Factor of the upstream gradient of all elements.
+        factor : float
+            Of all gradients, but not of the sums that are read.
         read : bool
             Wait, and read the sums.
         targets : mapping, optional
@@ -169,16 +168,17 @@ class Prepared:
         for t in self._read:
             main.put_dict(f"sn_in_{t.name}", follow(sources["value"], t.route).uniforms())
         if self.job.mode == "reverse":
-            main.set("sn_seed", seed)
+            main.set("sn_factor", factor)
         stages = [main, *self.sums.stages]
         for out in self.gradients:
             g = out.given
-            place, extra = out.bind(follow(sources["value"], g.route), targets.get(g.leaf.id))
+            place, extra = out.bind(follow(sources["value"], g.route), targets.get(g.leaf.id), factor)
             ran.grads[g.leaf.id] = place
             stages += extra
         for out in self.indexed:
             t = out.given
-            ran.grads[t.name], extra = out.bind(follow(sources["value"], t.route), targets.get(t.name))
+            value = follow(sources["value"], t.route)
+            ran.grads[t.name], extra = out.bind(value, targets.get(t.name), factor)
             stages += extra
         if self.job.stores:
             for o in self.job.outputs:
@@ -187,7 +187,7 @@ class Prepared:
                 if self.job.mode == "tangent" and o.derivable:
                     ran.tangents[o.id] = made = self._tangent_result(o)
                     main.put_loosely(f"sn_tan_o_{o.mark}", made.storage)
-        cleared = [out.cleared for out in self.indexed]
+        cleared = [out.cleared for out in (*self.indexed, *self.gradients) if out.cleared is not None]
         number = submit(self._device, stages, self.sums.copies if read else (), cleared)
         if read:
             self._session.wait(number)

@@ -82,7 +82,7 @@ class Gradient:
                 self._own = storage(session.device, math.prod(g.held.shape) * self._parts * size)
             self._whole_size = math.prod(shape) * self._parts * size
 
-    def bind(self, value: Any, target: slangpy.Tensor | None) -> tuple[Any, list[Stage]]:
+    def bind(self, value: Any, target: slangpy.Tensor | None, factor: float) -> tuple[Any, list[Stage]]:
         """Bind the place of this call's gradient.
 
         Parameters
@@ -91,6 +91,8 @@ class Gradient:
             The argument.
         target : Tensor or None
             Where the gradient goes; None: somewhere new.
+        factor : float
+            Of sums that stay on the device.
 
         Returns
         -------
@@ -105,8 +107,8 @@ class Gradient:
         made = target if target is not None else self._own if self.on_host else self._like(value)
         buffer = made if made is self._own else made.storage
         if g.leaf.shared:
-            return made, self._sum_into(made)
-        if g.held.shape == self._shape and (target is None or is_plain(target)):
+            return made, self._sum_into(made, factor)
+        if g.held.shape == self._shape and (target is None or _takes_all(target, g.held.shape)):
             self._main.put_loosely(self._name, buffer)
             return made, []
         if self._whole is None:
@@ -115,7 +117,7 @@ class Gradient:
         if self._fold is None:
             to, offset = packed_strides(g.held.shape, self._parts), 0
             if target is not None:
-                to, offset = _scalar_strides(target, len(g.held.shape)), _scalar_offset(target)
+                to, offset = _scalar_strides(target, g.held.shape), _scalar_offset(target)
             kept, folded = fold_dimensions(self._shape, g.held.shape, self._parts, to)
             kind = g.leaf.type.scalar
             types = (kind, accumulator(kind), kind)
@@ -123,7 +125,12 @@ class Gradient:
         self._fold.bind(self._whole, buffer)
         return made, self._fold.stages
 
-    def _sum_into(self, made: slangpy.Tensor) -> list[Stage]:
+    @property
+    def cleared(self) -> slangpy.Buffer | None:
+        """What must be zero before the launch: what the main stage adds to, before it is folded."""
+        return self._whole if self._accumulate else None
+
+    def _sum_into(self, made: slangpy.Tensor, factor: float) -> list[Stage]:
         row = next(r for r in self._sums.rows.all if r.leaf == self.given.leaf.id and r.kind == "gradient")
         source, start = self._sums.source(row)
         if self._fold is None:
@@ -131,7 +138,7 @@ class Gradient:
             types = (row.scalar, row.scalar, self.given.leaf.type.scalar)
             kept = [(self._parts, terms, 1)]
             self._fold = Fold(self._session, types, kept, [(terms, 1)], start, _scalar_offset(made), self._accumulate)
-        self._fold.bind(source, made.storage)
+        self._fold.bind(source, made.storage, factor)
         return self._fold.stages
 
     def _like(self, value: slangpy.Tensor) -> slangpy.Tensor:
@@ -150,19 +157,21 @@ class Gradient:
 class TensorGradient:
     """Binds a tensor that the function indexes, and gathers its gradient from several copies."""
 
-    def __init__(self, session: Session, t: GivenTensor, groups: int, main: Stage, accumulate: bool) -> None:
+    def __init__(self, session: Session, t: GivenTensor, slots: int, main: Stage, accumulate: bool) -> None:
         self.given = t
-        self._session, self._groups, self._main, self._accumulate = session, groups, main, accumulate
+        self._session, self._slots, self._main, self._accumulate = session, slots, main, accumulate
         self._copies: slangpy.Buffer | None = None
         self._fold: Fold | None = None
 
-    def bind(self, value: slangpy.Tensor, target: slangpy.Tensor | None) -> tuple[slangpy.Tensor, list[Stage]]:
+    def bind(
+        self, value: slangpy.Tensor, target: slangpy.Tensor | None, factor: float
+    ) -> tuple[slangpy.Tensor, list[Stage]]:
         """Bind tensor and gradient; gives the place of the gradient and the stages that bring it there."""
         t = self.given
         check_extent(value, repr(t.name))
         inner = math.prod(value.dtype.shape.as_tuple())
         elements = value.element_count
-        n = copies(elements * inner, self._groups)
+        n = copies(elements * inner, self._slots)
         if self._copies is None:
             self._copies = storage(self._session.device, n * elements * value.dtype.buffer_layout.stride)
         shape = value.shape.as_tuple()
@@ -175,7 +184,7 @@ class TensorGradient:
             size = elements * inner
             to = _scalar_offset(made)
             self._fold = Fold(self._session, ("float",) * 3, [(size, 1, 1)], [(n, size)], 0, to, self._accumulate)
-        self._fold.bind(self._copies, made.storage)
+        self._fold.bind(self._copies, made.storage, factor)
         return made, self._fold.stages
 
     @property
@@ -194,9 +203,18 @@ def _scalar_offset(t: slangpy.Tensor) -> int:
     return t.offset * math.prod(t.dtype.shape.as_tuple())
 
 
-def _scalar_strides(t: slangpy.Tensor, dims: int) -> tuple[int, ...]:
+def _scalar_strides(t: slangpy.Tensor, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Give the strides of a gradient over the shape of its tensor, which may repeat it: 0 there."""
     step = math.prod(t.dtype.shape.as_tuple())
-    return tuple(s * step for s in t.strides.as_tuple()[:dims])
+    own = t.shape.as_tuple()
+    outer = len(shape) if len(own) >= len(shape) else len(own)
+    strides = tuple(0 if n == 1 else s * step for n, s in zip(own[:outer], t.strides.as_tuple(), strict=False))
+    return (0,) * (len(shape) - outer) + strides
+
+
+def _takes_all(t: slangpy.Tensor, shape: tuple[int, ...]) -> bool:
+    """Tell whether a gradient has a number for each element of its tensor, in their order."""
+    return is_plain(t) and t.shape.as_tuple()[: len(shape)] == shape
 
 
 def fold_dimensions(

@@ -101,7 +101,7 @@ def fold_text(source: str, scalar: str, target: str, kept: int, folded: int, chu
 [shader("compute")]
 [numthreads({GROUP}, 1, 1)]
 void {FOLD_ENTRY}(uint3 thread : SV_DispatchThreadID, StructuredBuffer<uint> layout,
-    StructuredBuffer<{source}> values, RWStructuredBuffer<{target}> result)
+    StructuredBuffer<{source}> values, RWStructuredBuffer<{target}> result, uniform {scalar} factor)
 {{
     if (thread.x >= layout[0]) return;
     uint terms = layout[1];
@@ -121,7 +121,7 @@ void {FOLD_ENTRY}(uint3 thread : SV_DispatchThreadID, StructuredBuffer<uint> lay
         {folded_lines}
         add(sum, lost, {scalar}(values[at]));
     }}
-    result[{"thread.x" if chunked else "to"}] {"+=" if accumulate else "="} {target}(sum + lost);
+    result[{"thread.x" if chunked else "to"}] {"+=" if accumulate else "="} {target}((sum + lost) * factor);
 }}
 """
 

@@ -123,6 +123,7 @@ class Fold:
             self._middle = storage(device, results * chunks * np.dtype(SCALARS[scalar]).itemsize)
             self._keep.append(self._middle)
             self.stages[0].put("result", self._middle)
+            self.stages[0].set("factor", 1.0)
             at = results * chunks
             steps = []
             for n, _, stride in kept:
@@ -141,7 +142,8 @@ class Fold:
         stage.put("layout", self._keep[-1])
         self.stages.append(stage)
 
-    def bind(self, source: slangpy.Buffer, target: slangpy.Buffer) -> None:
-        """Say what is read and written."""
+    def bind(self, source: slangpy.Buffer, target: slangpy.Buffer, factor: float = 1.0) -> None:
+        """Say what is read and written, and by what the sums are multiplied."""
+        self.stages[-1].set("factor", factor)
         self.stages[0].put("values", source)
         self.stages[-1].put_loosely("result", target)

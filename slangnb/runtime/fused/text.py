@@ -69,7 +69,7 @@ def _uniforms(job: Job, sums: Rows) -> list[str]:
     found = ["uint3 sn_group : SV_GroupID", "uint sn_local : SV_GroupIndex"]
     found += ["uniform uint sn_count", "uniform uint sn_slots"]
     if job.mode == "reverse":
-        found.append(f"uniform {'double' if job.double else 'float'} sn_seed")
+        found.append(f"uniform {'double' if job.double else 'float'} sn_factor")
     found += [f"RWStructuredBuffer<{s}> sn_partial_{s}" for s in sums.scalars]
     if job.rank:
         found.append("StructuredBuffer<uint> sn_layout")
@@ -118,9 +118,10 @@ def _before(job: Job, sums: Rows) -> list[str]:
                 at += job.rank + 1
     for a in job.arguments:
         if a.wants_tensor_gradient:
-            # Each group adds into one of several copies: fewer collisions, and shorter sums in float.
+            # Groups, or threads, add into several copies: fewer collisions, and shorter sums in float.
             lines += [f"{a.tensor} sn_v_{a.name} = sn_in_{a.name};"]
-            lines += [f"sn_v_{a.name}._grad_out._offset += (sn_group.x % sn_copies_{a.name}) * sn_span_{a.name};"]
+            who = "sn_group.x" if job.slots == "group" else f"(sn_group.x * {GROUP} + sn_local)"
+            lines += [f"sn_v_{a.name}._grad_out._offset += ({who} % sn_copies_{a.name}) * sn_span_{a.name};"]
         elif not a.tensor and a.uniform:
             lines += _load(a)
     if job.mode == "reverse":
@@ -166,15 +167,16 @@ def _zeroed(t: TypeInfo, name: str) -> list[str]:
 
 
 def _upstream(o: Output) -> list[str]:
-    """Declare the upstream gradient of a result: the seed of all elements, times what the seed's buffer says."""
+    """Declare the upstream gradient of a result: what the seeds say, or 1."""
     if not o.derivable:
         return []
     name = f"sn_u_{o.mark}"
     lines = _zeroed(o.type, name)
+    if o.silent:
+        return lines
     if not o.seeds:
-        return [lines[0], *(f"{name}{c} = {s}(sn_seed);" for c, s in o.reals)]
-    lines += [line for leaf in o.seeds for line in _fill(leaf, name)]
-    return [*lines, *(f"{name}{c} *= {s}(sn_seed);" for c, s in o.reals)]
+        return [lines[0], *(f"{name}{c} = {s}(1.0);" for c, s in o.reals)]
+    return [*lines, *(line for leaf in o.seeds for line in _fill(leaf, name))]
 
 
 def _body(job: Job) -> list[str]:
@@ -221,7 +223,7 @@ def _values(job: Job) -> list[str]:
     lines.append(f"let sn_o_0 = {call}" if _returns(job) else call)
     kind = "double" if job.double else "float"
     for o in job.outputs:
-        if job.value:
+        if job.value and not o.silent:
             for c, _ in o.reals:
                 times = f" * {kind}(sn_u_{o.mark}{c})" if o.seeds else ""
                 lines.append(f"sn_sum_value += {kind}(sn_o_{o.mark}{c}){times};")
@@ -270,14 +272,25 @@ def _reverse(job: Job) -> list[str]:
 
 def _gradient(leaf: Leaf, d: str, accumulate: bool) -> list[str]:
     kind = accumulator(leaf.type.scalar)
-    sizes = [f"sn_size_{leaf.id} += abs({kind}({d}{c}));" for c, _ in derivative_components(leaf.type)]
+    reals = derivative_components(leaf.type)
+    sizes = [f"sn_size_{leaf.id} += abs({kind}({d}{c}));" for c, _ in reals]
     if leaf.shared:
         return [*(f"sn_sum_{leaf.id}_{k} += {kind}({d}{c});" for k, c in enumerate(leaf.parts)), *sizes]
+
+    def scaled(c: str, s: str) -> str:
+        return f"{s}({accumulator(s)}({d}{c}) * {accumulator(s)}(sn_factor))"
+
     if leaf.whole:
-        return [f"sn_out_{leaf.id}[sn_i] = {d};", *sizes]
+        name = f"sn_d_{leaf.id}"
+        return [
+            *sizes,
+            f"var {name} = {d};",
+            *(f"{name}{c} = {scaled(c, s)};" for c, s in reals),
+            f"sn_out_{leaf.id}[sn_i] = {name};",
+        ]
     sign = "+=" if accumulate else "="
     n = len(leaf.parts)
-    return [*(f"sn_out_{leaf.id}[sn_i * {n} + {k}] {sign} {d}{c};" for k, c in enumerate(leaf.parts)), *sizes]
+    return [*sizes, *(f"sn_out_{leaf.id}[sn_i * {n} + {k}] {sign} {scaled(c, s)};" for k, (c, s) in enumerate(reals))]
 
 
 def _tangent(job: Job) -> list[str]:

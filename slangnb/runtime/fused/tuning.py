@@ -38,14 +38,14 @@ def per_thread(count: int, software: bool = False) -> int:
     return k
 
 
-def copies(scalars: int, groups: int) -> int:
-    """Give the number of copies of an indexed tensor's gradient that the groups of threads share.
+def copies(scalars: int, slots: int) -> int:
+    """Give the number of copies of an indexed tensor's gradient that groups, or threads, share.
 
     Each copy shortens the sums in float and lessens collisions, and costs memory and a read: 16 MB at most.
 
     Examples
     --------
-    >>> copies(4096, 256), copies(1 << 20, 256), copies(16, 3), copies(1 << 24, 256)
-    (64, 4, 3, 1)
+    >>> copies(4096, 2048), copies(1 << 20, 256), copies(16, 3), copies(3, 1 << 20), copies(1 << 24, 256)
+    (1024, 4, 3, 4096, 1)
     """
-    return max(1, min(64, groups, (1 << 22) // scalars))
+    return max(1, min(4096, slots, (1 << 22) // scalars))

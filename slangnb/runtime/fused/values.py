@@ -87,7 +87,7 @@ def numbers(value: Any, t: TypeInfo) -> np.ndarray:
         value = [value[i] for i in range(t.shape[0])]
     try:
         return np.asarray(value, dtype=SCALARS.get(t.scalar, "bool"))
-    except OverflowError:
+    except (OverflowError, ValueError, TypeError):
         raise CallError(f"{value!r} does not fit {plain_name(t.name)}") from None
 
 

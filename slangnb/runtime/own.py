@@ -1,0 +1,209 @@
+"""Plain calls and backward calls by our own kernels, where that is more right or faster than SlangPy's.
+
+SlangPy's kernels add the gradient of a value that elements share with float atomics into one address, and launch groups
+of 32 threads. Ours sum accurately, and come close to the speed of memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from slangnb.errors import GradientError
+from slangnb.runtime.binding import Bound
+from slangnb.runtime.checks import leaves
+from slangnb.runtime.fused.engine import Call, Wish
+from slangnb.runtime.fused.job import PLAIN_KINDS
+from slangnb.runtime.fused.launch import Prepared
+from slangnb.runtime.fused.ports import is_plain
+from slangnb.runtime.fused.values import NotFusedError
+from slangnb.runtime.health import look
+from slangnb.runtime.parameter import Parameter
+
+if TYPE_CHECKING:
+    import slangpy
+
+    from slangnb.runtime.function import Function
+
+#: Elements from which our kernel is faster than SlangPy's, launch and all; measured, see tests/benchmarks.
+LARGE = 1 << 17
+
+
+def can_be_own(function: Function, bound: Bound | None, chain: tuple[Any, ...]) -> bool:
+    """Tell whether calls of this kind may be ours: plain types, given as tensors, numbers and Parameters."""
+    import slangpy as spy
+
+    if bound is None or chain or not isinstance(bound.result, spy.Tensor | str | None):
+        return False
+    if bound.result not in (None, "tensor", "numpy") and isinstance(bound.result, str):
+        return False
+    if bound.signature.returns.kind not in ("scalar", "vector") or bound.signature.returns.name == "void":
+        return False
+    if len(bound.slots) != len(bound.signature.parameters):
+        return False
+    for slot in bound.slots:
+        if slot.parameter.io != "in":
+            return False
+        for _, t, value in leaves(slot.parameter.name, slot.parameter.type, slot.value):
+            if t.kind not in PLAIN_KINDS or t.scalar == "bool":
+                return False
+            if type(value) not in (float, int, Parameter, spy.Tensor):
+                return False
+    return True
+
+
+def wants_own(values: tuple[Any, ...], backward: bool) -> bool:
+    """Tell whether this call should be ours: it is large, or a gradient is a sum over elements."""
+    import slangpy as spy
+
+    largest, sizes, shared = 1, set(), False
+    for value in _flat(values):
+        if type(value) is Parameter:
+            shared = True
+        elif type(value) is spy.Tensor:
+            n = value.element_count
+            largest = max(largest, n)
+            if backward and value.grad_out is not None:
+                sizes.add(n)
+                shared = shared or value.grad_out.element_count < n
+    return largest >= LARGE or (backward and (shared or (len(sizes) > 1) or bool(sizes and min(sizes) < largest)))
+
+
+def _flat(values: tuple[Any, ...]) -> list[Any]:
+    found = []
+    for value in values:
+        if isinstance(value, dict):
+            found += _flat(tuple(value.values()))
+        else:
+            found.append(value)
+    return found
+
+
+def refuse_lost_gradients(bound: Bound, backward: bool, reason: str) -> None:
+    """Refuse a backward call of SlangPy's kernel with a Parameter, or a tensor that repeats its elements.
+
+    The gradient of the first would be lost, and that of the second lands beyond its memory.
+
+    Raises
+    ------
+    GradientError
+    """
+    import slangpy as spy
+
+    if not backward:
+        return
+    name = bound.signature.name
+    for slot in bound.slots:
+        for path, value in _paths((slot.parameter.name,), slot.value):
+            what = "the Parameter" if type(value) is Parameter else ""
+            if isinstance(value, spy.Tensor) and value.grad_out is not None:
+                what = "the repeated tensor" if value.grad_out.element_count < value.element_count else ""
+            if what:
+                raise GradientError(
+                    f"{name}.bwds: no gradient for {what} {'.'.join(map(str, path))!r}: {reason}",
+                    function=name,
+                    argument=slot.parameter.name,
+                    remedy=f"use sn.value_and_grad({name})(...), or pass a tensor: sn.tensor(..., grad=True)",
+                )
+
+
+def call_own(function: Function, bound: Bound, accumulate: bool, backward: bool) -> Any:
+    """Run a call by our own kernel.
+
+    Raises
+    ------
+    NotFusedError
+        If only SlangPy can make it.
+    """
+    target = function._target
+    name = bound.signature.name
+    if not backward:
+        call = Call(target.session, target.owner, function._loaded(), bound, name)
+        return _forward(call, bound)
+    seeds = {"result": bound.result.grad_in}
+    call = Call(target.session, target.owner, function._loaded(), bound, name, seeds=seeds)
+    return _backward(call, accumulate)
+
+
+def _forward(call: Call, bound: Bound) -> Any:
+    prepared = call.prepare(Wish("forward", stores=True))
+    given = bound.result if not isinstance(bound.result, str) else None
+    results: Mapping[str, slangpy.Tensor] = {}
+    if given is not None:
+        if not is_plain(given) or given.shape.as_tuple() != prepared.shape:
+            raise NotFusedError("the result is a view")
+        if given.dtype.full_name != bound.signature.returns.name:
+            raise NotFusedError("the result has elements of another type")
+        results = {"result": given}
+    elif not prepared.shape:
+        raise NotFusedError("a single call")
+    made = call.run(prepared, read=False, results=results).outputs["result"]
+    if given is not None:
+        call.session.writes.wrote(given)
+    if bound.result == "numpy":
+        call.session.wait()
+        return made.to_numpy()
+    return made if given is None else None
+
+
+def _backward(call: Call, accumulate: bool) -> None:
+    wanted, targets_of = _takers(call.bound)
+    prepared = call.prepare(Wish("reverse", wanted, accumulate=accumulate))
+    if prepared.shape != call.bound.result.shape.as_tuple():
+        raise NotFusedError("the result has another shape")
+    targets = {}
+    for out in prepared.gradients:
+        path = (out.given.argument, *out.given.route[1:])
+        if path not in targets_of:
+            raise NotFusedError(f"{'.'.join(map(str, path))} has no gradient to write to")
+        if targets_of[path] is not None:
+            targets[out.given.leaf.id] = targets_of[path]
+    places = [id(t.storage) for t in targets.values()]
+    if len(set(places)) < len(places):
+        raise NotFusedError("two arguments have one gradient")
+    parameters = [out for out in prepared.gradients if type(_value(call.bound, out.given)) is Parameter]
+    first = not prepared.looked
+    ran = call.run(prepared, read=bool(parameters) or first, targets=targets)
+    for out in parameters:
+        _value(call.bound, out.given).set_grad(_sums(prepared, ran, out.given.leaf.id), accumulate)
+    for t in targets.values():
+        call.session.writes.wrote(t)
+    if first or parameters:
+        prepared.looked = True
+        look(call.session, call.bound.signature.name, prepared, ran, 5)
+
+
+def _sums(prepared: Prepared, ran: Any, leaf: str) -> Any:
+    return [ran.sums[r.id] for r in prepared.sums.rows.all if r.leaf == leaf and r.kind == "gradient"]
+
+
+def _value(bound: Bound, given: Any) -> Any:
+    found = next(s.value for s in bound.slots if s.parameter.name == given.argument)
+    for key in given.route[1:]:
+        found = found[key]
+    return found
+
+
+def _takers(bound: Bound) -> tuple[tuple[str, ...], dict[tuple[Any, ...], slangpy.Tensor | None]]:
+    """List the arguments that receive gradients, and the tensor for each leaf; None for a Parameter."""
+    import slangpy as spy
+
+    names, places = [], {}
+    for slot in bound.slots:
+        p = slot.parameter
+        if p.no_diff or not p.type.differentiable:
+            continue
+        for path, value in _paths((p.name,), slot.value):
+            if type(value) is Parameter:
+                places[path] = None
+            elif isinstance(value, spy.Tensor) and value.grad_out is not None:
+                places[path] = value.grad_out
+        if any(path[0] == p.name for path in places):
+            names.append(p.name)
+    return tuple(names), places
+
+
+def _paths(path: tuple[Any, ...], value: Any) -> list[tuple[tuple[Any, ...], Any]]:
+    if isinstance(value, dict):
+        return [found for k, v in value.items() for found in _paths((*path, k), v)]
+    return [(path, value)]
