@@ -109,6 +109,8 @@ def _fresh(function: str, slot: Slot) -> Any:
             function=function,
             argument=slot.parameter.name,
         )
+    if slot.parameter.io == "inout" or slot.parameter.type.access == "read_write":
+        return tensor(slot.value).with_grads(zero=True)  # what is read and written is the caller's: leave it as it is
     return slot.value.detach().with_grads(zero=True)
 
 

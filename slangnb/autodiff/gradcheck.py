@@ -136,7 +136,9 @@ def _check(
             if settled.all():
                 break
             finer = differentiate(moved, base, x, precision, shrink)
-            estimate = estimate.refined(finer, settled, _agrees(a, finer, precision))
+            # Fine steps acquit, but convict only of what larger numbers inside the function cannot have swallowed.
+            plain = ~_unsure(a, finer, precision) & ~(np.abs(a - finer.value) <= finer.swallowed)
+            estimate = estimate.refined(finer, settled, _agrees(a, finer, precision) | plain)
         found.append((np.arange(len(flat)) * flat.shape[1] + c, estimate))
     s.put(s.base)  # a tensor of ours that the shifts were written to holds the argument again
     return s.name, *_judge(s, found, precision)
@@ -160,18 +162,19 @@ def choose(gradient: np.ndarray, samples: int, rng: np.random.Generator) -> list
     return [int(c) for c in (*order[:first], *rest)]
 
 
-def _unsure(a: np.ndarray, e: Estimate, vague: float, typical: float = 0.0) -> np.ndarray:
-    """Tell where differences say nothing."""
-    size = np.where(np.isfinite(a), np.abs(a), 0.0)
-    typical = np.where(e.flat, 0.0, typical)
-    vague = ~(e.error <= vague * np.maximum(np.maximum(size, np.abs(np.nan_to_num(e.value))), typical))
-    fine = np.where(np.isfinite(a), e.flat & (a == 0), e.error <= FINITE * e.size)
+def _unsure(a: np.ndarray, e: Estimate, precision: Precision, typical: float = 0.0) -> np.ndarray:
+    """Tell where differences say nothing of gradients `a`, whose usual size is `typical`."""
+    finite = np.isfinite(a)
+    size = np.maximum(np.where(finite, np.abs(a), 0.0), np.abs(np.nan_to_num(e.value)))
+    size = np.maximum(size, np.where(e.flat, 0.0, typical))
+    vague = ~(e.error <= precision.vague * size)
+    fine = np.where(finite, e.flat & (a == 0), e.error <= FINITE * e.size)
     return vague & ~fine
 
 
 def _agrees(a: np.ndarray, e: Estimate, precision: Precision) -> np.ndarray:
     """Tell where differences confirm a gradient."""
-    return ~_unsure(a, e, precision.vague) & ~_off(a, e, precision)
+    return ~_unsure(a, e, precision) & ~_off(a, e, precision)
 
 
 def _off(a: np.ndarray, e: Estimate, precision: Precision) -> np.ndarray:
@@ -185,14 +188,14 @@ def _judge(
 ) -> tuple[GradcheckVerdict, list[GradcheckRow]]:
     """Judge all entries at once; make rows of the worst."""
     places = np.concatenate([p for p, _ in found])
-    parts = [(e.value, e.error, e.size, e.flat) for _, e in found]
-    joined = Estimate(*(np.concatenate([part[k].reshape(-1) for part in parts]) for k in range(4)))
+    parts = [(e.value, e.error, e.size, e.swallowed, e.flat) for _, e in found]
+    joined = Estimate(*(np.concatenate([part[k].reshape(-1) for part in parts]) for k in range(5)))
     a, n = s.analytic.reshape(-1)[places], joined.value
     with np.errstate(all="ignore"):
         larger = np.fmax(np.abs(a), np.abs(n))
         finite = np.isfinite(larger)
         typical = float(np.median(larger[finite])) if finite.any() else 0.0
-        unsure = _unsure(a, joined, precision.vague, typical) | ~np.isfinite(n)
+        unsure = _unsure(a, joined, precision, typical) | ~np.isfinite(n)
         off = np.abs(a - n)
         wrong = ~unsure & _off(a, joined, precision)
         error = np.where(np.isfinite(a), off / np.maximum(larger, 1e-30), np.inf)

@@ -13,7 +13,7 @@ LEVELS = 6
 ROUNDINGS = 8.0
 #: What a fourth difference of values adds up to, in units of one value's rounding: the root of 1+16+36+16+1.
 FOURTH = 70.0**0.5
-#: How much larger than its value the numbers inside a function may be, where its value does not move.
+#: How much larger than its values the numbers inside a function may be.
 SWALLOWED = 1024.0
 
 
@@ -56,6 +56,9 @@ class Estimate:
         The derivative, and how far it may be off: infinite where nothing can be said.
     size : np.ndarray
         Magnitude of the values over the entry's scale: what a derivative may be compared with.
+    swallowed : np.ndarray
+        A derivative that may go unseen, if numbers inside the function are far larger than its values: they are
+        rounded in steps of their own, and between two of these the function is smooth, with a wrong slope.
     flat : np.ndarray
         Where no step changed any value.
     """
@@ -63,30 +66,31 @@ class Estimate:
     value: np.ndarray
     error: np.ndarray
     size: np.ndarray
+    swallowed: np.ndarray
     flat: np.ndarray
 
-    def refined(self, finer: Estimate, settled: np.ndarray, agrees: np.ndarray) -> Estimate:
+    def refined(self, finer: Estimate, settled: np.ndarray, trusted: np.ndarray) -> Estimate:
         """Take estimates of finer steps into account.
 
-        They are trusted where the wider steps said nothing at all, and where they agree with the backward pass. They
-        alone are no proof against it: numbers inside a function are rounded in steps, too, and between two of these
-        a function is smooth, with a wrong slope. Where they contradict the wider ones nothing can be said: the
-        function varies so fast that the wider ones had agreed among themselves by chance.
+        They replace the wider ones where these said nothing at all, and where they are trusted. Elsewhere, where they
+        contradict the wider ones, nothing can be said: the function varies so fast that the wider ones had agreed
+        among themselves by chance.
 
         Parameters
         ----------
         finer : Estimate
-        settled, agrees : np.ndarray
-            Entries that are to stay; entries whose finer estimate agrees with the backward pass.
+        settled, trusted : np.ndarray
+            Entries that are to stay; entries whose finer estimate is trusted.
         """
         with np.errstate(invalid="ignore"):
             against = np.abs(self.value - finer.value) > self.error + finer.error
-        take = ~settled & (agrees | ~np.isfinite(self.error))
+        take = ~settled & (trusted | ~np.isfinite(self.error))
         doubt = ~settled & ~take & against
         return Estimate(
             np.where(take, finer.value, self.value),
             np.where(take, finer.error, np.where(doubt, np.inf, self.error)),
             self.size,
+            np.where(take, finer.swallowed, self.swallowed),
             np.where(take, finer.flat, self.flat & ~doubt),
         )
 
@@ -165,12 +169,12 @@ def differentiate(
         total = fold(error.sum(axis=-1), x.shape)
         sizes = fold(np.nan_to_num(size).sum(axis=-1), x.shape)
         unmoved = fold((~flat).sum(axis=-1), x.shape) == 0
-        # Where nothing moves at all, larger numbers inside the function may have swallowed the steps.
         swallowed = SWALLOWED * precision.eps * (sizes + 1) / steps
         return Estimate(
             fold(np.where(flat, 0.0, best).sum(axis=-1), x.shape),
             np.where(unmoved, np.maximum(total, swallowed), total),
             sizes / scale,
+            swallowed,
             unmoved,
         )
 

@@ -15,10 +15,12 @@ from slangnb.compiler.reflection import Parameter, Signature, plain_name
 from slangnb.errors import CallError, GradientError
 from slangnb.runtime.binding import Bound, Slot
 from slangnb.runtime.function import Function
+from slangnb.runtime.fused.audit import audit
 from slangnb.runtime.fused.engine import Wish
 from slangnb.runtime.fused.job import PLAIN_KINDS, declare
 from slangnb.runtime.fused.values import NotFusedError
 from slangnb.runtime.health import look
+from slangnb.runtime.known_faults import lacks_forward_derivative
 from slangnb.runtime.stale import Snapshot
 
 
@@ -62,6 +64,7 @@ def jvp(function: Function, primals: Mapping[str, Any], tangents: Mapping[str, A
     callee = find(function, (), primals, "jvp")
     check_names(callee, tuple(tangents))
     _refuse_tensors(callee, "jvp")
+    _refuse_constants(function, callee, "jvp")
     call = make_call(function, callee, tangents=tangents)
     try:
         prepared = call.prepare(Wish("tangent", stores=True))
@@ -110,6 +113,7 @@ def vjp(function: Function, /, *args: Any, **kwargs: Any) -> tuple[Any, Callable
         prepared = forward.prepare(Wish("forward", stores=True))
     except NotFusedError as reason:
         raise GradientError(f"{callee.name}: vjp does not take this call: {reason}", function=callee.name) from None
+    audit(forward)
     y = results(prepared, forward.run(prepared, read=False).outputs)
     snapshot = Snapshot.of(forward.session.writes, tuple(s.value for s in callee.bound.slots))
 
@@ -170,6 +174,7 @@ def hvp(function: Function, wrt: str | Sequence[str] | None = None) -> Callable[
         callee = find(function, args, kwargs, "hvp")
         check_names(callee, names)
         _refuse_tensors(callee, "hvp")
+        _refuse_constants(function, callee, "hvp")
         if v is None:
             raise CallError("hvp needs a direction", remedy="pass v=..., of the shape of what is differentiated")
         directions = {wrt: v} if isinstance(wrt, str) else dict(v) if isinstance(v, Mapping) else None
@@ -184,7 +189,7 @@ def hvp(function: Function, wrt: str | Sequence[str] | None = None) -> Callable[
         own = tuple(p.name for p in callee.bound.signature.parameters if p.type.differentiable and not p.no_diff)
         for name in directions:
             if name not in own:
-                raise GradientError(f"{callee.name}: no direction for {name!r}: it has no derivative")
+                raise GradientError(f"{callee.name}: no gradient for {name!r}: {why_not(callee, name)}")
         call = make_call(function, wrapper)
         try:
             prepared = call.prepare(Wish("reverse", names if names is not None else own))
@@ -262,6 +267,25 @@ def _refuse_tensors(callee: Callee, transform: str) -> None:
                 argument=p.name,
                 remedy="declare it as Tensor<...> if it does not move, or pass its element as an argument",
             )
+
+
+def why_not(callee: Callee, name: str) -> str:
+    """Say why an argument has no derivative."""
+    p = next(p for p in callee.bound.signature.parameters if p.name == name)
+    return "it is no_diff" if p.no_diff else f"it has type {plain_name(p.type.name)}, which has no derivative"
+
+
+def _refuse_constants(function: Function, callee: Callee, transform: str) -> None:
+    """Refuse forward mode through a function that has a backward derivative of its own alone: Slang would give 0."""
+    target = function._target
+    name = lacks_forward_derivative(callee.name, target.session.texts_of(target.owner))
+    if name:
+        raise GradientError(
+            f"{callee.name}: {name} has a [BackwardDerivative] but no [ForwardDerivative], so that {transform} would "
+            "take it as a constant",
+            function=callee.name,
+            remedy=f"write [ForwardDerivative(...)] for {name}, too",
+        )
 
 
 def _with_copies(callee: Callee) -> Callee:

@@ -13,6 +13,7 @@ from slangnb.autodiff.callee import Callee, check_function, check_names, find
 from slangnb.autodiff.fallback import value_and_grad_by_slangpy
 from slangnb.errors import CallError, GradientError
 from slangnb.runtime.function import Function
+from slangnb.runtime.fused.audit import audit
 from slangnb.runtime.fused.engine import Call, Wish
 from slangnb.runtime.fused.job import derivative_components, outputs_of
 from slangnb.runtime.fused.launch import Prepared
@@ -46,7 +47,7 @@ def _alike(new: Any, old: Any) -> bool:
     if kind is not type(old):
         return False
     if kind is float or kind is int:
-        return True
+        return kind is float or new == old  # an integer may be the number of rounds of a loop: see `audit`
     return kind is np.ndarray and new.dtype == old.dtype and new.shape == old.shape
 
 
@@ -96,6 +97,7 @@ class Transform:
         prepared = call.prepare(Wish("reverse", self._names, value=self._value))
         if not prepared.gradients and not any(t.given.shown for t in prepared.indexed):
             raise GradientError(f"{callee.name}: there is no argument to take a gradient of", function=callee.name)
+        audit(call)
         if self._reduce == "mean":
             factor /= prepared.count
         version = self._function._target.version
@@ -144,7 +146,7 @@ def split_seed(seed: Any, callee: Callee) -> tuple[float, dict[str, Any]]:
         p.io != "in" and p.type.kind == "struct" for p in signature.parameters
     )
     if len(ids) != 1 or (isinstance(seed, Mapping) and not struct):
-        raise CallError(f"{callee.name} has the results {', '.join(ids)}; give the seed as a dict with these names")
+        raise CallError(f"{callee.name} has the outputs {', '.join(ids)}; give the seed as a dict with these names")
     return 1.0, {ids[0]: seed}
 
 

@@ -16,6 +16,8 @@ from slangnb.errors import CallError, SlangNbError
 from slangnb.runtime.arguments import key_functions, key_of
 from slangnb.runtime.binding import Bound, bind
 from slangnb.runtime.checks import check_call, check_extents, check_return_type, has_gradient, leaves
+from slangnb.runtime.fused.audit import audit
+from slangnb.runtime.fused.engine import Call
 from slangnb.runtime.fused.values import NotFusedError
 from slangnb.runtime.gradient_checks import check_backward, check_generic_backward
 from slangnb.runtime.health import look_at_gradients
@@ -217,6 +219,8 @@ class Function:
                 result = self._own(plan, args, kwargs, accumulate)
                 self._plans[key] = plan
                 return result
+            if self._backward and not self._chain:
+                audit(Call(target.session, target.owner, loaded, bound, bound.signature.name))
             refuse_lost_gradients(bound, self._backward, "its arguments are of kinds that only SlangPy takes")
         try:
             result = self._guarded(plan, args, kwargs, accumulate)

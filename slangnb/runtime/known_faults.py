@@ -10,7 +10,7 @@ import re
 import warnings
 from collections.abc import Iterable
 
-from slangnb.compiler.reading.declarations import declarations
+from slangnb.compiler.reading.declarations import Declaration, declarations
 from slangnb.compiler.reading.scan import masked
 from slangnb.devices.backend import Backend
 from slangnb.errors import GradientError, GradientWarning
@@ -86,20 +86,39 @@ def has_control_flow(name: str, texts: Iterable[str]) -> bool:
     >>> has_control_flow("f", [text]), has_control_flow("f", ["float f(float x) { return x; }"])
     (True, False)
     """
-    bodies: dict[str, list[str]] = {}
+    return any(_CONTROL_FLOW.search(body) for _, _, body in reached(name, texts))
+
+
+def reached(name: str, texts: Iterable[str]) -> list[tuple[Declaration, str, str]]:
+    """List a function and what it calls, as far as the sources show: declaration, all its text, and its body.
+
+    Comments and strings are blanked out of both texts.
+    """
+    known: dict[str, list[tuple[Declaration, str, str]]] = {}
     for text in texts:
         code = masked(text)
         for d in declarations(text):
             for one in (d, *d.children):
-                bodies.setdefault(one.name, []).append(code[slice(*one.body)])
-    seen, todo = set(), [name]
+                known.setdefault(one.name, []).append((one, code[slice(*one.span)], code[slice(*one.body)]))
+    found, seen, todo = [], set(), [name]
     while todo:
         here = todo.pop()
         if here in seen:
             continue
         seen.add(here)
-        for body in bodies.get(here, []):
-            if _CONTROL_FLOW.search(body):
-                return True
-            todo += [n for n in _NAME.findall(body) if n in bodies]
-    return False
+        for one in known.get(here, []):
+            found.append(one)
+            todo += [n for n in _NAME.findall(one[2]) if n in known]
+    return found
+
+
+def lacks_forward_derivative(name: str, texts: Iterable[str]) -> str:
+    """Give the name of a function, among those that are called, that has a backward derivative of its own alone.
+
+    Slang's forward mode takes such a function as a constant, without a word.
+    """
+    for d, _, _ in reached(name, texts):
+        own = [a.split("(")[0] for a in d.attributes]
+        if "BackwardDerivative" in own and "ForwardDerivative" not in own:
+            return d.name
+    return ""

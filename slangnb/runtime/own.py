@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from slangnb.errors import GradientError
 from slangnb.runtime.binding import Bound
 from slangnb.runtime.checks import leaves
+from slangnb.runtime.fused.audit import audit
 from slangnb.runtime.fused.engine import Call, Wish
 from slangnb.runtime.fused.job import PLAIN_KINDS
 from slangnb.runtime.fused.launch import Prepared
@@ -149,6 +150,7 @@ def _forward(call: Call, bound: Bound) -> Any:
 def _backward(call: Call, accumulate: bool) -> None:
     wanted, targets_of = _takers(call.bound)
     prepared = call.prepare(Wish("reverse", wanted, accumulate=accumulate))
+    audit(call)
     if prepared.shape != call.bound.result.shape.as_tuple():
         raise NotFusedError("the result has another shape")
     targets = {}

@@ -17,7 +17,7 @@ from slangnb.devices.backend import Backend, choose, slangpy_version
 from slangnb.devices.caches import KnownGood, known_good
 from slangnb.devices.guard import Guard
 from slangnb.devices.opening import open_device
-from slangnb.errors import BackendError, CallError, CompileError
+from slangnb.errors import BackendError, CallError, CompileError, GradientError
 from slangnb.runtime import guarding
 from slangnb.runtime.building import Builder, check_name, make_source, read_file
 from slangnb.runtime.function import Step, Target
@@ -70,6 +70,7 @@ class Session:
         self.stopped: int | None = None  # the submission whose wait was interrupted
         self._reading: list[Path] = []
         self.said: set[Hashable] = set()  # warnings that are given once
+        self.audits: dict[Hashable, GradientError | None] = {}  # what comparing forward and reverse mode found
         self.writes = Writes()
         self._closed: BackendError | None = None
         self._broken: list[tuple[str, CompileError]] = []

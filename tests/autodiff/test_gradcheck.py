@@ -230,7 +230,7 @@ def test_broadcast_and_kinds_of_values(session: Any) -> None:
     report = sn.gradcheck(f, values(5, 1), sn.tensor(values(4)), sn.Parameter([1.0, 2.0, 3.0]), values(5, 4, 2, 2))
     assert report.ok, str(report)
     assert [v.checked for v in report.verdicts.values()] == [5, 4, 3, 80]
-    assert sn.gradcheck(f, 0.5, sn.Parameter(0.5), [1.0, 2.0, 3.0], np.float32([[1, 2], [3, 4]])).ok
+    assert sn.gradcheck(f, 0.5, sn.Parameter(0.5), [1.0, 2.0, 3.0], np.array([[1, 2], [3, 4]], np.float32)).ok
     wrong = session.compile("[Differentiable] float sum(float x, float y) { return x * y + fmod(3.7, y); }").sum
     report = sn.gradcheck(wrong, values(5, 1), values(1, 4))
     assert report.verdicts["x"].verdict == "ok" and report.verdicts["y"].wrong >= 3

@@ -6,7 +6,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-import pytest
 from IPython.utils.capture import capture_output
 
 import slangnb as sn
