@@ -79,7 +79,7 @@ def results(prepared: Prepared, made: dict[str, Any]) -> Any:
     tensors = any(g.held.kind == "tensor" for g in prepared.given if g.role == "value") or prepared.tensors
     if not tensors:
         made = {name: _host(prepared, t) for name, t in made.items()}
-    return next(iter(made.values())) if len(made) == 1 else made
+    return next(iter(made.values())) if len(prepared.job.outputs) == 1 else made
 
 
 def _host(prepared: Prepared, t: slangpy.Tensor) -> Any:

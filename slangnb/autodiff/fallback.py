@@ -124,7 +124,8 @@ def _input(t: TypeInfo, value: Any, wanted: bool) -> Any:
         return value.detach().with_grads(zero=True) if wanted and _real(t) else value.detach()
     if not (wanted and _real(t)):
         if t.kind == "tensor" and isinstance(value, np.ndarray | Parameter):
-            return tensor(value if isinstance(value, np.ndarray) else value.array)
+            # A backward call wants a gradient for each IDiffTensor, asked for or not.
+            return tensor(value if isinstance(value, np.ndarray) else value.array, grad=_real(t))
         return value.value if isinstance(value, Parameter) else value
     if isinstance(value, np.ndarray):
         return tensor(value, grad=True)

@@ -17,7 +17,9 @@ from slangnb.runtime.binding import Bound, Slot
 from slangnb.runtime.function import Function
 from slangnb.runtime.fused.audit import audit
 from slangnb.runtime.fused.engine import Wish
+from slangnb.runtime.fused.gather import broadcasts
 from slangnb.runtime.fused.job import PLAIN_KINDS, declare
+from slangnb.runtime.fused.launch import Prepared
 from slangnb.runtime.fused.values import NotFusedError
 from slangnb.runtime.health import look
 from slangnb.runtime.known_faults import lacks_forward_derivative
@@ -195,6 +197,7 @@ def hvp(function: Function, wrt: str | Sequence[str] | None = None) -> Callable[
             prepared = call.prepare(Wish("reverse", names if names is not None else own))
         except NotFusedError as reason:
             raise GradientError(f"{callee.name}: hvp does not take this call: {reason}", function=callee.name) from None
+        _check_directions(callee, prepared)
         ran = call.run(prepared)
         found = Assembler(prepared)(ran)
         return found[wrt] if isinstance(wrt, str) else found
@@ -273,6 +276,19 @@ def why_not(callee: Callee, name: str) -> str:
     """Say why an argument has no derivative."""
     p = next(p for p in callee.bound.signature.parameters if p.name == name)
     return "it is no_diff" if p.no_diff else f"it has type {plain_name(p.type.name)}, which has no derivative"
+
+
+def _check_directions(callee: Callee, prepared: Prepared) -> None:
+    """A direction must have the shape of its argument, or one that broadcasts to it."""
+    shapes = {g.argument: g.held.shape for g in prepared.given}
+    for name, shape in shapes.items():
+        of = name.removeprefix("sn_d_")
+        if name != of and not broadcasts(shape, shapes[of]):
+            raise CallError(
+                f"{callee.name}: the direction of {of!r} has shape {shape}, the argument {shapes[of]}",
+                function=callee.name,
+                argument=of,
+            )
 
 
 def _refuse_constants(function: Function, callee: Callee, transform: str) -> None:

@@ -55,7 +55,14 @@ class Transform:
     """A function made by `value_and_grad` or `grad`; call it with the arguments of the Slang function."""
 
     def __init__(
-        self, function: Function, wrt: str | Sequence[str] | None, reduce: str, seed: Any, value: bool, name: str
+        self,
+        function: Function,
+        wrt: str | Sequence[str] | None,
+        reduce: str,
+        seed: Any,
+        value: bool,
+        name: str,
+        audited: bool = True,
     ) -> None:
         self._function = check_function(function, name)
         if reduce not in ("sum", "mean"):
@@ -63,6 +70,7 @@ class Transform:
         self._names = as_names(wrt)
         self._single = isinstance(wrt, str)
         self._reduce, self._seed, self._value, self._name = reduce, seed, value, name
+        self._audited = audited
         self._recent: _Recent | None = None
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
@@ -97,7 +105,8 @@ class Transform:
         prepared = call.prepare(Wish("reverse", self._names, value=self._value))
         if not prepared.gradients and not any(t.given.shown for t in prepared.indexed):
             raise GradientError(f"{callee.name}: there is no argument to take a gradient of", function=callee.name)
-        audit(call)
+        if self._audited:
+            audit(call)
         if self._reduce == "mean":
             factor /= prepared.count
         version = self._function._target.version
@@ -138,6 +147,8 @@ def split_seed(seed: Any, callee: Callee) -> tuple[float, dict[str, Any]]:
         return 1.0, {}
     if isinstance(seed, int | float):
         return float(seed), {}
+    if isinstance(seed, str):
+        raise CallError(f"the seed is a text ({seed!r})", function=callee.name, argument="seed")
     signature = callee.bound.signature
     ids = [o.id for o in outputs_of(signature.returns, signature.parameters)]
     if isinstance(seed, Mapping) and set(seed) <= set(ids):

@@ -162,7 +162,7 @@ class Function:
 
     def _check_stale(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Refuse a backward call whose inputs were written after its result."""
-        result = kwargs.get("_result", args[-1] if args else None)
+        result: Any = kwargs.get("_result", args[-1] if args else None)
         if type(result) is tensor_class():
             inputs = [v for v in (*args, *kwargs.values()) if v is not result]
             self._target.session.writes.check(result, inputs, self._target.info.name)

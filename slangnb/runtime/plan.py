@@ -232,7 +232,7 @@ def make_plan(
         clears = _clearing(bound) if bound is not None else _clearing_all
     plain = not (edits or inner or outputs or order or wants_numpy or clears)
     writes = [] if backward else [s.place for s in (bound.slots if bound else ()) if _is_written(s)]
-    if bound is not None and isinstance(bound.result, spy.Tensor) and not backward:
+    if bound is not None and isinstance(bound.result, spy.Tensor) and bound.result_place is not None and not backward:
         writes.append(bound.result_place)
     recheck = bool(backward or outputs or any(isinstance(v, dict) for v in (*args, *kwargs.values())))
     return Plan(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
-import time
 import weakref
 from collections.abc import Hashable, Mapping
 from pathlib import Path
@@ -17,6 +16,7 @@ from slangnb.devices.backend import Backend, choose, slangpy_version
 from slangnb.devices.caches import KnownGood, known_good
 from slangnb.devices.guard import Guard
 from slangnb.devices.opening import open_device
+from slangnb.devices.waiting import wait_for
 from slangnb.errors import BackendError, CallError, CompileError, GradientError
 from slangnb.runtime import guarding
 from slangnb.runtime.building import Builder, check_name, make_source, read_file
@@ -169,13 +169,12 @@ class Session:
         CompileError
             With diagnostics in the coordinates of `source`. What was compiled before stays as it was.
         """
-        self.device  # noqa: B018 - raises once the session is closed
+        self.device  # noqa: B018 - raises when closed
         macros = tuple((k, str(v)) for k, v in (defines or {}).items())
         if name is not None:
             check_name(name)
         shown = make_source(source, label or name or "source", first_line, macros)
-        unit = self._builder.unit(shown, name, tuple(map(Path, include)))
-        return self._install(unit, name is not None, force)
+        return self._install(self._builder.unit(shown, name, tuple(map(Path, include))), name is not None, force)
 
     def load(self, path: str | Path, *, force: bool = False) -> Module:
         """Compile a ``.slang`` file; loading it again after a change rebuilds what imports it.
@@ -246,7 +245,7 @@ class Session:
 
     def take_broken(self) -> list[tuple[str, CompileError]]:
         """Give the modules that do not compile any more since this was last asked, with the reason."""
-        broken, self._broken = self._broken, []
+        self._broken, broken = [], self._broken
         return broken
 
     def sources(self) -> Mapping[str, Source]:
@@ -300,21 +299,12 @@ class Session:
             guarding.check_text(self._guard, self._known, name, text, entry, units, self._builder.sources)
 
     def wait(self, submitted: int | None = None) -> None:
-        """Wait for the device, or for one submission; the stop button interrupts this, not the kernel that runs there.
-
-        Hardware is asked without a pause for the first millisecond: a pause would cost more than most kernels take.
-        Software Vulkan computes on the same cores, and gets them at once.
-        """
+        """Wait for the device, or for one submission; the stop button interrupts this, not the kernel that runs."""
         device = self.device
         if submitted is None:
             submitted = device.submit_command_buffers([])
-        patience = time.perf_counter() + (0.0 if self._backend.software else 1e-3)
-        pause = 2e-5
         try:
-            while not device.is_submit_finished(submitted):
-                if time.perf_counter() > patience:
-                    time.sleep(pause)
-                    pause = min(0.01, pause * 1.1)
+            wait_for(device, submitted, self._backend.software)
         except KeyboardInterrupt:
             self.stopped = submitted
             raise
@@ -341,11 +331,11 @@ class Session:
             )
 
     def sources_of(self, module: Module) -> Mapping[str, Source]:
-        """Give the sources of a module and of all that it imports, by hashed name: where a remedy may look."""
+        """Give the sources of a module and of all that it imports, by hashed name."""
         return {u.module: u.source for u in self._graph.chain(module._key)}
 
     def texts_of(self, module: Module) -> list[str]:
-        """Give the sources of a module and of all that it imports."""
+        """Give the texts of these sources."""
         return [u.source.text for u in self._graph.chain(module._key)]
 
     def close(self) -> None:
@@ -354,9 +344,8 @@ class Session:
             return
         atexit.unregister(self.close)
         self._guard.close()
-        if not (
-            self._devices and self.busy()
-        ):  # closing waits, and a kernel that never ends would take this process along
+        # Closing waits, and a kernel that never ends would take this process along.
+        if not (self._devices and self.busy()):
             self.plans.clear()
             self.pool.clear()
             for device in self._devices.values():

@@ -330,7 +330,7 @@ def test_hvp_of_a_rebuilt_function(session: Any) -> None:
         ("square", None, {"x": 1.0}, {}, "as a dict by name"),
         ("square", "x", {"x": X}, X[:2], "shape"),
         ("counted", "k", {"x": 1.0, "k": 2}, 1.0, "'k': it has"),
-        ("held", "k", {"x": 1.0, "k": 2.0}, 1.0, "'k': it has no derivative"),
+        ("held", "k", {"x": 1.0, "k": 2.0}, 1.0, "'k': it is no_diff"),
         ("plain", "x", {"x": 1.0}, 1.0, "plain is not differentiable"),
         ("two", "x", {"x": 1.0}, 1.0, "without outputs"),
         ("to_pair", "x", {"x": 1.0}, 1.0, "return a number"),
@@ -347,7 +347,6 @@ def test_hvp_refuses_tensors_with_gradient(module: Any) -> None:
         sn.hvp(module.indexed, "s")(sn.tensor(X), 2.0, np.array([0, 1], np.int32), v=1.0)
 
 
-@pytest.mark.xfail(strict=True, reason="a larger direction is summed: 12.0 for [1, 2, 3]")
 def test_hvp_refuses_larger_directions(module: Any) -> None:
     with pytest.raises(sn.CallError, match="shape"):
         sn.hvp(module.square, "x")(3.0, v=f32(1, 2, 3))
@@ -500,9 +499,6 @@ def test_output_called_result(session: Any) -> None:
 
 # Calls that must not be taken
 
-UNNAMED = pytest.mark.xfail(strict=True, reason="the message does not name the argument")
-RAW = pytest.mark.xfail(strict=True, reason="a ValueError of numpy, through the fallback")
-
 
 @pytest.mark.parametrize(
     ("call", "message"),
@@ -510,10 +506,10 @@ RAW = pytest.mark.xfail(strict=True, reason="a ValueError of numpy, through the 
         (lambda m: sn.grad(m.scale)(2.0, 3.0, 99.0), "takes 2 arguments, 3 were given"),
         (lambda m: sn.vjp(m.scale, 2.0, 3.0, 99.0), "takes 2 arguments, 3 were given"),
         (lambda m: sn.grad(m.scale)(2.0, 3.0, _result="numpy"), "_result"),
-        pytest.param(lambda m: sn.grad(m.counted, "x")(3.0, 2**40), "'k'", marks=UNNAMED),
+        (lambda m: sn.grad(m.counted, "x")(3.0, 2**40), "'k'"),
         (lambda m: sn.grad(m.counted, "x")(3.0, 2.0), "'k' is a float"),
-        pytest.param(lambda m: sn.grad(m.square)([[1.0], [2.0, 3.0]]), "'x'", marks=UNNAMED),
-        pytest.param(lambda m: sn.grad(m.square, seed="a")(X), "seed", marks=RAW),
+        (lambda m: sn.grad(m.square)([[1.0], [2.0, 3.0]]), "'x'"),
+        (lambda m: sn.grad(m.square, seed="a")(X), "seed"),
         (lambda m: sn.grad(m.square, seed={"y": 1.0})(X), "give the seed as a dict"),
         (lambda m: sn.grad(m.square)("a"), "'x' is a text"),
         (lambda m: sn.grad(m.square)(None), "'x' is None"),

@@ -202,7 +202,6 @@ def test_outputs_without_derivative(module: Any, name: str) -> None:
     assert run(module[name], f32(1, 2), wrt="x")[1] == [2, 4]
 
 
-@pytest.mark.xfail(strict=True, reason="jvp writes DifferentialPair<int>: CompileError")
 def test_outputs_without_derivative_in_jvp(module: Any) -> None:
     y, dy = sn.jvp(module.counts, {"x": f32(1, 2)}, {"x": 1.0})
     assert plain(y["result"]) == [1, 4] and plain(y["n"]) == [3, 3] and plain(dy["result"]) == [2, 4]
@@ -232,7 +231,6 @@ def test_one_dimension(module: Any, kind: str) -> None:
             assert run(module.read1, t, 2.0, INDEX, wrt="s") == (36.0, 18.0)
 
 
-@pytest.mark.xfail(strict=True, reason="SlangPy is given the numpy array: 'shape dim 0 does not match (-1 != 3)'")
 def test_numpy_that_is_indexed_but_not_wanted(module: Any) -> None:
     assert run(module.read1, f32(1, 2, 3), 2.0, INDEX, wrt="s") == (36.0, 18.0)
 
@@ -317,15 +315,13 @@ def test_indexed_tensor_with_struct_and_array(module: Any) -> None:
     assert grads == {"t": [30, 60, 30], "r": {"a": 120.0, "b": [0, 80]}, "w": [0, 48]}
 
 
-@pytest.mark.xfail(
-    strict=True, reason="off by 4.4e-4: 16 copies of each cell take 2^20 float atomics, and nothing is said"
-)
 def test_gradient_of_few_cells_from_many_reads_is_accurate(module: Any) -> None:
     rng = np.random.default_rng(0)
     t, index = f32(0.3, 0.7, 1.1), rng.integers(0, 3, 1 << 20).astype(np.int32)
     grads = sn.grad(module.read1)(sn.tensor(t), 1.5, index)
     right = 3 * t.astype(np.float64) * np.bincount(index)
-    np.testing.assert_allclose(grads["t"].to_numpy(), right, rtol=1e-6)
+    # 4096 copies of a cell take about 86 equal terms each, whose roundings in float all have one sign.
+    np.testing.assert_allclose(grads["t"].to_numpy(), right, rtol=86 * 2.0**-24)
 
 
 def test_result_of_vjp_with_an_indexed_tensor(module: Any) -> None:

@@ -122,20 +122,12 @@ def test_004_within_the_bound(session: Any) -> None:
     close(grads["x"], [1.7670944676417832, 1.7945770327543187])
 
 
-def gradcheck_or_skip(*args: Any, **kwargs: Any) -> Any:
-    try:
-        return sn.gradcheck(*args, **kwargs)
-    except (NameError, ImportError, AttributeError):
-        pytest.skip("gradcheck does not run yet")
-
-
 def test_004_over_the_bound_is_found(session: Any) -> None:
     f = session.compile(CHAIN).chain
-    assert gradcheck_or_skip(f, f32(0.7, 1.1), 2).ok
-    right = [3.3955845002431317, 1.4108142654123412]
-    wrong = sn.grad(f, "x")(f32(0.7, 1.1), 6)
-    report = gradcheck_or_skip(f, f32(0.7, 1.1), 6)
-    assert np.allclose(wrong, right, rtol=1e-3) or not report.ok
+    assert sn.gradcheck(f, f32(0.7, 1.1), 2).ok
+    with pytest.raises(sn.GradientError, match=r"wrong for 'x'.*MaxIters"):
+        sn.grad(f, "x")(f32(0.7, 1.1), 6)
+    assert not sn.gradcheck(f, f32(0.7, 1.1), 6).ok
 
 
 # 008: NaN from the branch that was not taken
@@ -246,7 +238,6 @@ def test_011_tensors(session: Any, kind: str) -> None:
     assert value == 42.0 and grads["u"].to_numpy().tolist() == [12, 18, -6]
 
 
-@pytest.mark.xfail(strict=True, reason="the refused call has changed the tensor: [12, 27, 3]")
 @pytest.mark.parametrize("kind", ["grid", "numpy"])
 def test_011_in_place_is_refused_before_it_does_anything(session: Any, kind: str) -> None:
     import slangpy as spy
@@ -324,7 +315,6 @@ void len_bwd(inout DifferentialPair<float3> v, float g)
     close(pull()["v"], right)
 
 
-@pytest.mark.xfail(strict=True, reason="len has no forward derivative, but its tangent counts as 0 in silence")
 def test_102_forward_mode_without_a_forward_derivative(session: Any) -> None:
     m = session.compile("""
 [BackwardDerivative(len2_bwd)] float len2(float3 v) { return sqrt(dot(v, v)); }

@@ -187,7 +187,7 @@ def _fault(name: str, p: Parameter, wrong: tuple[float, float], texts: list[str]
     if _VECTORS.search(joined) and p.type.kind == "scalar":
         kind = plain_name(p.type.name)
         why = "Slang 2026.12 loses the gradient of a scalar that meets a vector on its right, or in a sum"
-        remedy = f"write `x * {p.name}` for `{p.name} * x`, and `x + {kind}3({p.name})` for `x + {p.name}`"
+        remedy = f"write `vector * {p.name}` for `{p.name} * vector`, and add `{kind}3({p.name})` for `{p.name}`"
     elif _LOOPS.search(joined):
         why = "a loop seems to run more often than its [MaxIters(n)] says"
         remedy = "raise n to the largest number of rounds"

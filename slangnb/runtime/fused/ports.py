@@ -40,7 +40,7 @@ class Input:
             if type(value) is float and len(self._names) == 1:
                 self._main.set(self._names[0], value)
                 return
-            for name, n in zip(self._names, scalars(value, g.held.kind, g.leaf.type).tolist(), strict=True):
+            for name, n in zip(self._names, scalars(value, g.held.kind, g.leaf.type, g.argument).tolist(), strict=True):
                 self._main.set(name, n)
         elif g.held.kind == "tensor" and not g.held.copied:
             data = value.storage
@@ -49,7 +49,7 @@ class Input:
                 self._tensor, self._storage = value, data
                 self._main.put(self._name, data)
         else:
-            array = scalars(value, g.held.kind, g.leaf.type)
+            array = scalars(value, g.held.kind, g.leaf.type, g.argument)
             if self._own is None:
                 self._own = storage(self._device, array.nbytes)
                 self._main.put(self._name, self._own)
@@ -104,7 +104,7 @@ class Gradient:
         g = self.given
         if g.leaf.shared and target is None and self.on_host:
             return None, []
-        made = target if target is not None else self._own if self.on_host else self._like(value)
+        made: Any = target if target is not None else self._own if self.on_host else self._like(value)
         buffer = made if made is self._own else made.storage
         if g.leaf.shared:
             return made, self._sum_into(made, factor)
@@ -183,7 +183,9 @@ class TensorGradient:
         if self._fold is None:
             size = elements * inner
             to = _scalar_offset(made)
-            self._fold = Fold(self._session, ("float",) * 3, [(size, 1, 1)], [(n, size)], 0, to, self._accumulate)
+            self._fold = Fold(
+                self._session, ("float", "float", "float"), [(size, 1, 1)], [(n, size)], 0, to, self._accumulate
+            )
         self._fold.bind(self._copies, made.storage, factor)
         return made, self._fold.stages
 

@@ -68,7 +68,7 @@ def hold(function: str, name: str, t: TypeInfo, value: Any, device: slangpy.Devi
     elif isinstance(value, np.ndarray):
         kind, array = "numpy", value
     elif isinstance(value, bool | int | float | np.generic | list | tuple) or type(value).__module__ == "slangpy.math":
-        kind, array = "number", numbers(value, t)
+        kind, array = "number", numbers(value, t, name)
     else:
         raise NotFusedError(f"{name!r} is a {type(value).__name__}")
     if t.scalar == "bool" and (kind != "number" or t.kind != "scalar"):
@@ -79,8 +79,8 @@ def hold(function: str, name: str, t: TypeInfo, value: Any, device: slangpy.Devi
     return Held(kind, _outer(function, name, t, array.shape))
 
 
-def numbers(value: Any, t: TypeInfo) -> np.ndarray:
-    """Give numbers that a person wrote as an array of the type's scalars."""
+def numbers(value: Any, t: TypeInfo, name: str = "") -> np.ndarray:
+    """Give numbers that a person wrote as an array of the type's scalars; `name` is the argument's, for messages."""
     if hasattr(value, "to_numpy"):
         value = value.to_numpy()  # SlangPy's matrices
     elif type(value).__module__ == "slangpy.math":
@@ -88,13 +88,14 @@ def numbers(value: Any, t: TypeInfo) -> np.ndarray:
     try:
         return np.asarray(value, dtype=SCALARS.get(t.scalar, "bool"))
     except (OverflowError, ValueError, TypeError):
-        raise CallError(f"{value!r} does not fit {plain_name(t.name)}") from None
+        which = f"{name!r}: " if name else ""
+        raise CallError(f"{which}{value!r} does not fit {plain_name(t.name)}", argument=name) from None
 
 
-def scalars(value: Any, kind: str, t: TypeInfo) -> np.ndarray:
+def scalars(value: Any, kind: str, t: TypeInfo, name: str = "") -> np.ndarray:
     """Give a value as contiguous scalars of the type, in one dimension."""
     if kind == "number":
-        return numbers(value, t).reshape(-1)
+        return numbers(value, t, name).reshape(-1)
     if kind == "parameter":
         return value.array.reshape(-1)
     array = value.to_numpy() if kind == "tensor" else value
