@@ -57,8 +57,9 @@ def _reader(prepared: Prepared, g: Given, factor: float) -> Callable[[Ran], Any]
     as_number = held.kind != "numpy" and not full
     rows = [r.id for r in prepared.sums.rows.all if r.leaf == leaf.id and r.kind == "gradient"]
     dtype = SCALARS[leaf.type.scalar]
-    if leaf.shared and as_number and leaf.type.scalar == "double":
-        return lambda ran: ran.sums[rows[0]] * factor
+    if leaf.shared and as_number:
+        round_to = _rounding(leaf.type.scalar)
+        return lambda ran: round_to(ran.sums[rows[0]] * factor)
 
     def read(ran: Ran) -> Any:
         if leaf.shared:
@@ -69,6 +70,19 @@ def _reader(prepared: Prepared, g: Given, factor: float) -> Callable[[Ran], Any]
         return found.item() if as_number else found
 
     return read
+
+
+def _rounding(scalar: str) -> Callable[[float], float]:
+    """Give the function that rounds a sum to the type of its argument."""
+    if scalar == "double":
+        return float
+    kind = np.dtype(SCALARS[scalar]).type
+    largest = float(np.finfo(kind).max)
+
+    def rounded(x: float) -> float:
+        return float(kind(x)) if -largest <= x <= largest else x * math.inf  # without numpy's warning; NaN stays NaN
+
+    return rounded
 
 
 def results(prepared: Prepared, made: dict[str, Any]) -> Any:

@@ -21,6 +21,10 @@ class Pool:
     """
 
     def __init__(self, device: slangpy.Device) -> None:
+        import slangpy as spy
+        from slangpy.slangpy import Shape
+
+        self._tensor, self._shape = spy.Tensor, Shape
         self._device = device
         self._kept: dict[int, list[slangpy.Buffer]] = {}
         self._free_count = self._count_of_free()
@@ -50,10 +54,7 @@ class Pool:
 
     def tensor(self, dtype: Any, shape: Any, size: int) -> slangpy.Tensor:
         """Give a tensor of a SlangPy type in `size` bytes."""
-        import slangpy as spy
-        from slangpy.slangpy import Shape
-
-        return spy.Tensor(self.buffer(size), dtype, shape if not isinstance(shape, tuple) else Shape(shape))
+        return self._tensor(self.buffer(size), dtype, self._shape(shape) if isinstance(shape, tuple) else shape)
 
     def like(self, t: slangpy.Tensor) -> slangpy.Tensor:
         """Give a contiguous tensor of the same type and shape, without gradients."""

@@ -75,6 +75,7 @@ class Gradient:
         #: Whether Python reads it: from the sums, or from a buffer.
         self.on_host = g.held.kind != "tensor"
         self._own: slangpy.Buffer | None = None
+        self._kind: tuple[Any, Any, int] | None = None  # of new tensors: type, shape, bytes
         self._whole: slangpy.Buffer | None = None
         if not g.leaf.whole:
             size = np.dtype(SCALARS[g.leaf.type.scalar]).itemsize
@@ -143,15 +144,20 @@ class Gradient:
 
     def _like(self, value: slangpy.Tensor) -> slangpy.Tensor:
         """Make a tensor for the gradient of a tensor; of a struct's derivative for structs."""
-        import slangpy as spy
+        if self._kind is None:
+            self._kind = self._kind_of(value)
+        dtype, shape, size = self._kind
+        return self._session.pool.tensor(dtype, shape, size)
 
+    def _kind_of(self, value: slangpy.Tensor) -> tuple[Any, Any, int]:
         if self.given.leaf.whole:
-            return spy.Tensor.empty(self._session.device, shape=value.shape, dtype=value.dtype.derivative)
+            dtype = value.dtype.derivative
+            return dtype, value.shape, value.element_count * dtype.buffer_layout.stride
         if value.dtype.buffer_layout.stride != np.dtype(SCALARS[self.given.leaf.type.scalar]).itemsize * math.prod(
             value.dtype.shape.as_tuple()
         ):
             raise ValueError("a tensor with gaps has no gradient of its own kind")
-        return self._session.pool.like(value)
+        return value.dtype, value.shape, value.element_count * value.dtype.buffer_layout.stride
 
 
 class TensorGradient:
