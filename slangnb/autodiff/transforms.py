@@ -63,6 +63,7 @@ class Transform:
         value: bool,
         name: str,
         audited: bool = True,
+        tune: bool = False,
     ) -> None:
         self._function = check_function(function, name)
         if reduce not in ("sum", "mean"):
@@ -70,7 +71,7 @@ class Transform:
         self._names = as_names(wrt)
         self._single = isinstance(wrt, str)
         self._reduce, self._seed, self._value, self._name = reduce, seed, value, name
-        self._audited = audited
+        self._audited, self._tune = audited, tune
         self._recent: _Recent | None = None
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
@@ -102,7 +103,10 @@ class Transform:
     def _prepare(self, callee: Callee, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Recent:
         factor, seeds = split_seed(self._seed, callee)
         call = make_call(self._function, callee, seeds=seeds)
-        prepared = call.prepare(Wish("reverse", self._names, value=self._value))
+        wish = Wish("reverse", self._names, value=self._value)
+        if self._tune:
+            call.tune(wish)
+        prepared = call.prepare(wish)
         if not prepared.gradients and not any(t.given.shown for t in prepared.indexed):
             raise GradientError(f"{callee.name}: there is no argument to take a gradient of", function=callee.name)
         if self._audited:
@@ -169,7 +173,12 @@ def as_names(wrt: str | Sequence[str] | None) -> tuple[str, ...] | None:
 
 
 def value_and_grad(
-    function: Function, wrt: str | Sequence[str] | None = None, reduce: str = "sum", *, seed: Any = None
+    function: Function,
+    wrt: str | Sequence[str] | None = None,
+    reduce: str = "sum",
+    *,
+    seed: Any = None,
+    tune: bool = False,
 ) -> Transform:
     """Make a function that gives the sum of a Slang function over all elements, and its gradients, in one kernel.
 
@@ -186,6 +195,9 @@ def value_and_grad(
     seed : array_like, tensor, number or dict, optional
         Weights of the results: the value is the sum of seed times result. Of the result's shape, or one that
         broadcasts to it; a dict by field for structs, by name for several outputs. By default 1.
+    tune : bool
+        At the first call with arguments of new shapes, measure how many elements a thread takes best, and remember it,
+        also for later sessions. It takes some kernels' compile time.
 
     Returns
     -------
@@ -209,7 +221,7 @@ def value_and_grad(
     >>> value, grads["a"], grads["x"]
     (28.0, 14.0, array([ 4.,  8., 12.], dtype=float32))
     """
-    return Transform(function, wrt, reduce, seed, True, "value_and_grad")
+    return Transform(function, wrt, reduce, seed, True, "value_and_grad", tune=tune)
 
 
 def grad(

@@ -110,6 +110,11 @@ class KnownGood:
             self._folder = None
 
 
+def tuning_file(backend: str) -> Path:
+    """Give the file of what was measured on this backend."""
+    return cache_root() / "tuning" / f"{backend}.json"
+
+
 def known_good(version: str, backend: str) -> KnownGood:
     """Give the store of kernels that have compiled before on this backend."""
     return KnownGood(cache_root() / f"slangpy-{version}" / backend / "guard")

@@ -22,7 +22,7 @@ from slangnb.runtime.fused.values import NotFusedError
 from slangnb.runtime.gradient_checks import check_backward, check_generic_backward
 from slangnb.runtime.health import look_at_gradients
 from slangnb.runtime.known_faults import check_branch_reads, warn_of_overwritten_inputs
-from slangnb.runtime.own import call_own, can_be_own, refuse_lost_gradients, wants_own
+from slangnb.runtime.own import OwnRecent, can_be_own, own_launch, own_recent, refuse_lost_gradients, wants_own
 from slangnb.runtime.plan import Plan, Recent, make_plan, remember
 from slangnb.runtime.translate import call_error
 
@@ -127,6 +127,11 @@ class Function:
             except slangpy_errors() as error:
                 raise self._translated(error, args, kwargs) from None
             return self._noted(result, recent.writes)
+        own = self._own_last
+        if own is not None and own.fits(kwargs, values, accumulate):
+            if self._backward:
+                self._check_stale(args, kwargs)
+            return own.launch({**dict(enumerate(args)), **kwargs})
         parts: list[Hashable] = [len(args), *kwargs]
         for value in values:
             kind = type(value)
@@ -172,10 +177,12 @@ class Function:
         bound = bind(self._target.info, args, kwargs)
         assert bound is not None  # plan.own says so
         try:
-            return call_own(self, bound, accumulate, self._backward)
+            launch = own_launch(self, bound, accumulate, self._backward)
         except NotFusedError as reason:
             refuse_lost_gradients(bound, self._backward, str(reason))
-            return self._guarded(plan, args, kwargs, accumulate)
+            return self._noted(self._guarded(plan, args, kwargs, accumulate), plan.written(args, kwargs))
+        self._own_last = own_recent(plan.node, kwargs, (*args, *kwargs.values()), accumulate, launch)
+        return launch({**dict(enumerate(args)), **kwargs})
 
     def _guarded(self, plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any], accumulate: bool) -> Any:
         """Run SlangPy's kernel; at the first time the guard's child compiles it first."""
@@ -327,6 +334,7 @@ class Function:
         self._plans, self._version = {}, self._target.version
         self._recent: Recent | None = None  # what may be called without a look
         self._passed: Recent | None = None  # what passed the checks that are made at every call
+        self._own_last: OwnRecent | None = None
         self.__name__ = self.__qualname__ = info.name
         self.__doc__ = describe(info, self._target.module)
         self.__signature__ = python_signature(info)

@@ -6,7 +6,8 @@ of 32 threads. Ours sum accurately, and come close to the speed of memory.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from slangnb.errors import GradientError
@@ -15,11 +16,13 @@ from slangnb.runtime.checks import leaves
 from slangnb.runtime.fused.audit import audit
 from slangnb.runtime.fused.engine import Call, Wish
 from slangnb.runtime.fused.job import PLAIN_KINDS
-from slangnb.runtime.fused.launch import Prepared
+from slangnb.runtime.fused.launch import Prepared, follow
 from slangnb.runtime.fused.ports import is_plain
 from slangnb.runtime.fused.values import NotFusedError
 from slangnb.runtime.health import look
 from slangnb.runtime.parameter import Parameter
+from slangnb.runtime.plan import Recent
+from slangnb.runtime.stale import tensors_in
 
 if TYPE_CHECKING:
     import slangpy
@@ -108,25 +111,30 @@ def refuse_lost_gradients(bound: Bound, backward: bool, reason: str) -> None:
                 )
 
 
-def call_own(function: Function, bound: Bound, accumulate: bool, backward: bool) -> Any:
-    """Run a call by our own kernel.
+Launch = Callable[[Mapping[Any, Any]], Any]
+
+
+def own_launch(function: Function, bound: Bound, accumulate: bool, backward: bool) -> Launch:
+    """Prepare a call by our own kernel.
+
+    Returns
+    -------
+    callable
+        Takes the arguments by position and name, and launches; the same again for calls with the same tensors.
 
     Raises
     ------
     NotFusedError
-        If only SlangPy can make it.
+        If only SlangPy can make the call.
     """
     target = function._target
-    name = bound.signature.name
-    if not backward:
-        call = Call(target.session, target.owner, function._loaded(), bound, name)
-        return _forward(call, bound)
-    seeds = {"result": bound.result.grad_in}
-    call = Call(target.session, target.owner, function._loaded(), bound, name, seeds=seeds)
-    return _backward(call, accumulate)
+    seeds = {"result": bound.result.grad_in} if backward else {}
+    call = Call(target.session, target.owner, function._loaded(), bound, bound.signature.name, seeds=seeds)
+    return _backward(call, accumulate) if backward else _forward(call)
 
 
-def _forward(call: Call, bound: Bound) -> Any:
+def _forward(call: Call) -> Launch:
+    bound, session = call.bound, call.session
     prepared = call.prepare(Wish("forward", stores=True))
     given = bound.result if not isinstance(bound.result, str) else None
     results: Mapping[str, slangpy.Tensor] = {}
@@ -135,19 +143,26 @@ def _forward(call: Call, bound: Bound) -> Any:
             raise NotFusedError("the result is a view")
         if given.dtype.full_name != bound.signature.returns.name:
             raise NotFusedError("the result has elements of another type")
+        if any(t.storage is given.storage and t is not given for t in tensors_in(s.value for s in bound.slots)):
+            raise NotFusedError("the result may overlap an argument")
         results = {"result": given}
     elif not prepared.shape:
         raise NotFusedError("a single call")
-    made = call.run(prepared, read=False, results=results).outputs["result"]
-    if given is not None:
-        call.session.writes.wrote(given)
-    if bound.result == "numpy":
-        call.session.wait()
-        return made.to_numpy()
-    return made if given is None else None
+    as_numpy = bound.result == "numpy" if isinstance(bound.result, str) else False
+
+    def launch(values: Mapping[Any, Any]) -> Any:
+        made = prepared.run({"value": values}, read=False, results=results).outputs["result"]
+        if as_numpy:
+            session.wait()
+            return made.to_numpy()
+        session.writes.wrote(made)
+        return made if given is None else None
+
+    return launch
 
 
-def _backward(call: Call, accumulate: bool) -> None:
+def _backward(call: Call, accumulate: bool) -> Launch:
+    session, name = call.session, call.bound.signature.name
     wanted, targets_of = _takers(call.bound)
     prepared = call.prepare(Wish("reverse", wanted, accumulate=accumulate))
     audit(call)
@@ -164,15 +179,45 @@ def _backward(call: Call, accumulate: bool) -> None:
     if len(set(places)) < len(places):
         raise NotFusedError("two arguments have one gradient")
     parameters = [out for out in prepared.gradients if type(_value(call.bound, out.given)) is Parameter]
-    first = not prepared.looked
-    ran = call.run(prepared, read=bool(parameters) or first, targets=targets)
-    for out in parameters:
-        _value(call.bound, out.given).set_grad(_sums(prepared, ran, out.given.leaf.id), accumulate)
-    for t in targets.values():
-        call.session.writes.wrote(t)
-    if first or parameters:
-        prepared.looked = True
-        look(call.session, call.bound.signature.name, prepared, ran, 5)
+
+    def launch(values: Mapping[Any, Any]) -> None:
+        read = bool(parameters) or not prepared.looked
+        ran = prepared.run({"value": values, "seed": call.seeds}, read=read, targets=targets)
+        for out in parameters:
+            follow(values, out.given.route).set_grad(_sums(prepared, ran, out.given.leaf.id), accumulate)
+        for t in targets.values():
+            session.writes.wrote(t)
+        if read:
+            prepared.looked = True
+            look(session, name, prepared, ran, 5)
+
+    return launch
+
+
+@dataclass(slots=True)
+class OwnRecent:
+    """The last call by our own kernel: the same tensors again, with any numbers, need no second look."""
+
+    recent: Recent
+    accumulate: bool
+    launch: Launch
+
+    def fits(self, kwargs: dict[str, Any], values: tuple[Any, ...], accumulate: bool) -> bool:
+        """Tell whether a call is like the last one."""
+        return accumulate == self.accumulate and self.recent.fits(kwargs, values)
+
+
+def own_recent(
+    node: Any, kwargs: dict[str, Any], values: tuple[Any, ...], accumulate: bool, launch: Launch
+) -> OwnRecent | None:
+    """Remember a call, if all its arguments are tensors and floats."""
+    import slangpy as spy
+
+    tensors = [v for v in values if type(v) is spy.Tensor]
+    if len(tensors) + sum(type(v) in (float, str, type(None)) for v in values) < len(values):
+        return None
+    gradients = tuple((t, t.grad_in, t.grad_out) for t in tensors)
+    return OwnRecent(Recent(node, tuple(kwargs), values, gradients), accumulate, launch)
 
 
 def _sums(prepared: Prepared, ran: Any, leaf: str) -> Any:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from slangnb.compiler.graph import Graph, Unit
 from slangnb.compiler.source import Source
 from slangnb.devices.backend import Backend, choose, slangpy_version
-from slangnb.devices.caches import KnownGood, known_good
+from slangnb.devices.caches import KnownGood, known_good, tuning_file
 from slangnb.devices.guard import Guard
 from slangnb.devices.opening import open_device
 from slangnb.devices.waiting import wait_for
@@ -23,6 +23,7 @@ from slangnb.runtime.building import Builder, check_name, make_source, read_file
 from slangnb.runtime.function import Step, Target
 from slangnb.runtime.fused.plans import Plans
 from slangnb.runtime.fused.pool import Pool
+from slangnb.runtime.fused.tuned import Tuned
 from slangnb.runtime.module import Module
 from slangnb.runtime.stale import Writes
 
@@ -86,7 +87,7 @@ class Session:
         self._guard = Guard(backend, self.guard_seconds)
         if self.guard_enabled:
             self._guard.start()
-        self.pool, self.plans = Pool(self.device), Plans()
+        self.pool, self.plans, self.tuned = Pool(self.device), Plans(), Tuned(tuning_file(backend.key))
         self._builder = Builder(self.device, self._graph, self._check_module, self._need_file)
 
     @property
@@ -249,7 +250,7 @@ class Session:
         return broken
 
     def sources(self) -> Mapping[str, Source]:
-        """Give the source of every module ever built, by its hashed name: what diagnostics refer to."""
+        """Give the source of every module ever built, by hashed name: what diagnostics refer to."""
         return self._builder.sources
 
     def take_warnings(self) -> list[Any]:
@@ -291,8 +292,7 @@ class Session:
         CompileError
             If the compiler reports an error, crashes, or gives no answer.
         """
-        units = self._graph.chain(owner._key) if owner is not None else []
-        return self._builder.kernel(text, entry, units, self._check_text)
+        return self._builder.kernel(text, entry, self._graph.chain(owner._key) if owner else [], self._check_text)
 
     def _check_text(self, name: str, text: str, entry: str, units: list[Unit]) -> None:
         if self.guard_enabled:

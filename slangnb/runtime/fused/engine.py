@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from slangnb.runtime.binding import Bound
 from slangnb.runtime.fused.gather import gather
-from slangnb.runtime.fused.job import Job
+from slangnb.runtime.fused.job import GROUP, Job
 from slangnb.runtime.fused.launch import NOTHING, Prepared, Ran
 from slangnb.runtime.fused.plans import kind_of
+from slangnb.runtime.fused.tuned import CANDIDATES, best_of
 
 if TYPE_CHECKING:
     import slangpy
@@ -22,13 +24,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a launch shall give; the fields are those of `Job`, and `wrt` names the arguments of the gradients."""
+    """What a launch shall give; the fields are those of `Job`, and `wrt` names the arguments of the gradients.
+
+    With `per_thread` 0 the number of elements that a thread takes is looked up.
+    """
 
     mode: str
     wrt: tuple[str, ...] | None = None
     value: bool = False
     stores: bool = False
     accumulate: bool = False
+    per_thread: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +81,16 @@ class Call:
         key = (id(self.bound.signature), self.loaded.name, self.text, self.prelude, wish, kinds, extras)
         return self.session.plans.get(key, lambda: self._make(wish))
 
+    def tune(self, wish: Wish) -> None:
+        """Measure how many elements a thread takes best, and remember it."""
+        count = self.prepare(wish).count
+        tried = {k: self.prepare(replace(wish, per_thread=k)) for k in CANDIDATES if k == 1 or count >= k * GROUP}
+        for prepared in tried.values():
+            self.run(prepared)  # compiles
+        best = best_of({k: partial(self.run, prepared) for k, prepared in tried.items()})
+        self.session.tuned.put(tried[best].kernel_id, count, best)
+        self.session.plans.clear()
+
     def _make(self, wish: Wish) -> Prepared:
         wrt = wish.wrt if wish.mode == "reverse" else ()
         gathered = gather(self.bound, wrt, self.tangents, self.seeds, self.session.device)
@@ -88,6 +104,7 @@ class Call:
             wish.value,
             wish.stores,
             wish.accumulate,
+            wish.per_thread,
             prelude=self.prelude,
         )
         types = self.loaded.module.layout.require_type_by_name

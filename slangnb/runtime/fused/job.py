@@ -153,7 +153,7 @@ class Job:
     accumulate : bool
         Whether gradients are added to what their buffers hold.
     per_thread : int
-        Elements that one thread takes.
+        Elements that one thread takes; 0: not decided yet.
     exact : bool
         Whether threads times `per_thread` is the number of elements, so that no bound needs to be checked.
     slots : {"group", "thread"}
@@ -172,7 +172,7 @@ class Job:
     value: bool = False
     stores: bool = False
     accumulate: bool = False
-    per_thread: int = 1
+    per_thread: int = 0
     exact: bool = False
     slots: str = "group"
     rank: int = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -98,7 +99,9 @@ class Prepared:
             raise NotFusedError("more than 2^32 numbers")
         strided = [g for g in self.given if g.leaf.access == "strided"]
         dims, strides = collapse(self.shape, [strides_in(g, self.shape) for g in strided])
-        k = per_thread(self.count, session.backend.software)
+        self.kernel_id = kernel_id(job)
+        measured = job.per_thread or session.tuned.get(self.kernel_id, self.count)
+        k = measured or per_thread(self.count, session.backend.software)
         threads = -(-self.count // (k * GROUP)) * GROUP
         self.job = replace(
             job,
@@ -208,6 +211,11 @@ class Prepared:
         if t.kind != "struct" and stride != np.dtype(SCALARS[t.scalar]).itemsize * len(components(t)):
             raise NotFusedError(f"{t.name} is stored with gaps")
         return self._session.pool.tensor(dtype, self.shape or (1,), self.count * stride)
+
+
+def kernel_id(job: Job) -> str:
+    """Name a kernel by all but how many elements a thread takes."""
+    return hashlib.sha256(kernel_text(replace(job, per_thread=1, exact=False)).encode()).hexdigest()[:16]
 
 
 def collapse(
