@@ -6,9 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from slangnb.compiler.reading.declarations import declarations
+from slangnb.compiler.reflection import FunctionInfo
+from slangnb.compiler.special import Special, generic_head, infer, kind_of
 from slangnb.errors import CallError, GradientError
 from slangnb.runtime.binding import EXTRAS, Bound, bind
 from slangnb.runtime.function import Function
+from slangnb.runtime.special import SpecialFunction
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,8 @@ def find(function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any], t
     GradientError
         If the function is not differentiable, or it cannot be told which overload is meant.
     """
-    info = function.info
+    special = function.special if isinstance(function, SpecialFunction) else _inferred(function, args, kwargs)
+    info = function.info if special is None else FunctionInfo(function.info.name, (special.signature,), 1)
     extras = [name for name in kwargs if name in EXTRAS]
     if extras:
         raise CallError(f"{transform} takes no {extras[0]}", function=info.name)
@@ -55,7 +60,28 @@ def find(function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any], t
             function=signature.name,
             remedy=f"write [Differentiable] above {signature.name}",
         )
-    return Callee(bound, signature.name, constants_text(function, transform))
+    prelude = constants_text(function, transform)
+    if special is None:
+        return Callee(bound, signature.name, prelude)
+    return Callee(bound, special.call, f"{prelude}\n{special.prelude}".strip())
+
+
+def _inferred(function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Special | None:
+    """Give the types of a generic function from its arguments; None for other functions, or if they do not tell."""
+    info, target = function.info, function._target
+    if info.overloads:
+        return None
+    written = next((d for d in declarations(info.source) if d.kind == "function"), None)
+    if written is None:
+        return None
+    names = [p.name for p in written.parameters]
+    kinds = {name: kind_of(value) for name, value in {**dict(zip(names, args, strict=False)), **kwargs}.items()}
+    known = {name: kind for name, kind in kinds.items() if kind is not None}
+    types = infer(generic_head(written.signature, info.name), {p.name: p.type for p in written.parameters}, known)
+    if types is None:
+        return None
+    found = target.owner._find(f"{info.name}<{types}>", AttributeError)
+    return found.special if isinstance(found, SpecialFunction) else None
 
 
 def constants_text(function: Function, transform: str) -> str:

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from slangnb.compiler.loading import Loaded
-from slangnb.compiler.reflection import ModuleInfo
+from slangnb.compiler.reflection import FunctionInfo, ModuleInfo
+from slangnb.compiler.special import specialised
 from slangnb.errors import SlangNbError
 from slangnb.runtime.function import Function, Target
+from slangnb.runtime.special import SpecialFunction
 
 if TYPE_CHECKING:
     from slangnb.runtime.session import Session
@@ -36,11 +38,13 @@ class Module:
         self._functions: dict[str, Function] = {}
         self._targets: dict[str, Target] = {}
         self._loaded: Loaded | None = None
+        self._specials: dict[str, SpecialFunction] = {}
         self._info = ModuleInfo({}, ())
 
     def _adopt(self, loaded: Loaded, info: ModuleInfo, label: str) -> None:
         """Mean the newly built module; functions that people hold are updated in place."""
         self._loaded, self._info, self._label = loaded, info, label
+        self._specials = {}  # they mean the module of their time
         for name, target in self._targets.items():
             if name not in info.functions:
                 target.vanish(None)
@@ -69,6 +73,8 @@ class Module:
     def _find(self, name: str, kind: type[Exception]) -> Any:
         if name in self._info.functions:
             return self._functions[name]
+        if self._loaded is not None and ("<" in name or "::" in name):
+            return self._special(name, kind)
         if self._loaded is not None:
             struct = self._loaded.module.find_struct(name)
             if struct is not None:
@@ -76,6 +82,18 @@ class Module:
         close = difflib.get_close_matches(name, self, 1, 0.5)
         hint = f"; did you mean {close[0]!r}?" if close else ""
         raise kind(f"{self._label} has no function or struct {name!r}{hint}")
+
+    def _special(self, name: str, kind: type[Exception]) -> SpecialFunction:
+        """Give ``m["square<float>"]``, a generic function with its types, or ``m["Light::intensity"]``, a method."""
+        special = specialised(self._loaded, name) if self._loaded is not None else None
+        if special is None:
+            raise kind(f"{self._label} has no function {name!r}")
+        if name not in self._specials:
+            info = FunctionInfo(name, (special.signature,), 1)
+            self._specials[name] = SpecialFunction(
+                Target(self._session, info, self._loaded, self._label, self), special
+            )
+        return self._specials[name]
 
     def __iter__(self) -> Iterator[str]:
         yield from self._info.functions

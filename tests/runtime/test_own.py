@@ -1,0 +1,141 @@
+"""Plain and backward calls by our own kernels: right sums, the same results as SlangPy's, and stale results refused."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import slangnb as sn
+from slangnb.runtime.own import LARGE
+
+SOURCE = """
+[Differentiable] float scale(float a, float x) { return a * x * x; }
+[Differentiable] float weigh(float3 w, float3 x) { return dot(w, x); }
+[Differentiable] float3 spread(float3 x, float a) { return x * a; }
+struct Line : IDifferentiable { float slope; float offset; }
+[Differentiable] float line(Line p, float x) { return p.slope * x + p.offset; }
+"""
+X = np.array([1, 2, 3], np.float32)
+
+
+@pytest.fixture
+def module(session: Any) -> Any:
+    return session.compile(SOURCE)
+
+
+def backward(f: Any, *args: Any, ones: Any, **kwargs: Any) -> Any:
+    y = ones(f(*args, _result="tensor"))
+    f.bwds(*args, _result=y, **kwargs)
+    return y
+
+
+def test_one_number_for_all_is_summed_right(module: Any, ones: Any) -> None:
+    xs = np.random.default_rng(1).random(1 << 20).astype(np.float32)
+    a, x = sn.tensor([2.0], grad=True), sn.tensor(xs, grad=True)
+    y = backward(module.scale, a, x, ones=ones)
+    exact = (xs.astype(np.float64) ** 2).sum()
+    assert a.grad.to_numpy()[0] == pytest.approx(exact, rel=1e-6)
+    bits = {a.grad.to_numpy()[0].tobytes()}
+    for _ in range(9):
+        module.scale.bwds(a, x, _result=y)
+        bits.add(a.grad.to_numpy()[0].tobytes())
+    assert len(bits) == 1
+    np.testing.assert_allclose(x.grad.to_numpy(), 4 * xs, rtol=1e-6)
+
+
+def test_parameters(module: Any, ones: Any) -> None:
+    a, x = sn.Parameter(2.0), sn.tensor(X, grad=True)
+    y = backward(module.scale, a, x, ones=ones)
+    assert y.to_numpy().tolist() == [2, 8, 18]
+    assert a.grad == 14.0 and x.grad.to_numpy().tolist() == [4, 8, 12]
+    module.scale.bwds(a, x, _result=y, accumulate=True)
+    assert a.grad == 28.0 and x.grad.to_numpy().tolist() == [8, 16, 24]
+    module.scale.bwds(a, x, _result=y)
+    assert a.grad == 14.0 and x.grad.to_numpy().tolist() == [4, 8, 12]
+    w = sn.Parameter([1, 2, 3])
+    backward(module.weigh, w, sn.tensor(np.ones((5, 3), np.float32), dtype="float3"), ones=ones)
+    assert w.grad.tolist() == [5, 5, 5]
+    p = {"slope": sn.Parameter(2.0), "offset": sn.Parameter(1.0)}
+    backward(module.line, p, sn.tensor(X), ones=ones)
+    assert (p["slope"].grad, p["offset"].grad) == (6.0, 3.0)
+    assert module.scale(a, 3.0) == 18.0 and module.scale(a, X, _result="numpy").tolist() == [2, 8, 18]
+
+
+@pytest.mark.parametrize("accumulate", [False, True])
+def test_broadcast_gradients(module: Any, ones: Any, accumulate: bool) -> None:
+    a = sn.tensor(np.array([[1.0], [2.0]], np.float32), grad=True)
+    x = sn.tensor(np.ones((2, 4), np.float32), grad=True)
+    y = backward(module.scale, a, x, ones=ones)
+    module.scale.bwds(a, x, _result=y, accumulate=accumulate)
+    times = 2 if accumulate else 1
+    assert a.grad.to_numpy().tolist() == [[4 * times], [4 * times]]
+    assert x.grad.to_numpy().tolist() == [[2 * times] * 4, [4 * times] * 4]
+
+
+def test_gradient_of_a_repeated_tensor(module: Any, ones: Any) -> None:
+    a: Any = sn.tensor([2.0], grad=True)
+    backward(module.scale, a.broadcast_to((3,)), sn.tensor(X), ones=ones)
+    assert a.grad.to_numpy().tolist() == [14]
+
+
+def test_large_calls_are_the_same_as_slangpys(module: Any) -> None:
+    import slangpy as spy
+
+    xs = np.random.default_rng(2).random((LARGE + 5, 3)).astype(np.float32)
+    x = sn.tensor(xs, dtype="float3")
+    own = module.spread(x, 3.0)
+    plain = module.spread.slangpy(x, 3.0, _result="tensor")
+    assert isinstance(own, spy.Tensor) and own.shape == plain.shape and own.dtype.full_name == plain.dtype.full_name
+    np.testing.assert_array_equal(own.to_numpy(), plain.to_numpy())
+    given = sn.tensor(np.zeros_like(xs), dtype="float3")
+    assert module.spread(x, 3.0, _result=given) is None
+    np.testing.assert_array_equal(given.to_numpy(), plain.to_numpy())
+    np.testing.assert_array_equal(module.spread(x, 3.0, _result="numpy"), plain.to_numpy())
+    again = module.spread(x, 5.0)  # the same tensors, another number
+    np.testing.assert_array_equal(again.to_numpy(), xs * np.float32(5))
+    np.testing.assert_array_equal(own.to_numpy(), plain.to_numpy())
+
+
+def test_large_backward_calls(module: Any, ones: Any) -> None:
+    xs = np.random.default_rng(3).random(LARGE).astype(np.float32)
+    x = sn.tensor(xs, grad=True)
+    y = backward(module.scale, 2.0, x, ones=ones)
+    np.testing.assert_array_equal(x.grad.to_numpy(), 4 * xs)
+    module.scale.bwds(3.0, x, _result=y)
+    np.testing.assert_allclose(x.grad.to_numpy(), 6 * xs, rtol=1e-6)
+    module.scale.bwds(2.0, x, _result=y, accumulate=True)
+    np.testing.assert_allclose(x.grad.to_numpy(), 10 * xs, rtol=1e-6)
+
+
+@pytest.mark.parametrize("count", [3, LARGE])
+def test_stale_results_are_refused(module: Any, ones: Any, count: int) -> None:
+    x = sn.tensor(np.ones(count, np.float32), grad=True)
+    y = backward(module.scale, 2.0, x, ones=ones)
+    module.scale(3.0, x, _result=x)
+    with pytest.raises(sn.GradientError, match="written after _result was computed"):
+        module.scale.bwds(2.0, x, _result=y)
+    module.scale(2.0, x, _result=y)
+    module.scale.bwds(2.0, x, _result=y)
+    assert x.grad.to_numpy()[0] == 4 * 3
+
+
+def test_lost_parameters_are_refused(session: Any, ones: Any) -> None:
+    f = session.compile("[Differentiable] void store(float a, float x, out float y) { y = a * x; }").store
+    a, x, y = sn.Parameter(2.0), sn.tensor(X), sn.tensor(X, grad=True)
+    f(a, x, y)
+    assert y.to_numpy().tolist() == [2, 4, 6]
+    with pytest.raises(sn.GradientError, match="no gradient for the Parameter 'a'"):
+        f.bwds(a, x, y)
+
+
+def test_odd_gradients_are_said_once(module: Any, session: Any, ones: Any) -> None:
+    f = session.compile("[Differentiable] float odd(float x) { return pow(x, 0.5); }").odd
+    x = sn.tensor([-1.0, 4.0], grad=True)
+    with pytest.warns(sn.GradientWarning, match="'x' is not finite everywhere"):
+        y = backward(f, x, ones=ones)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        f.bwds(x, _result=y)
