@@ -315,13 +315,14 @@ def test_indexed_tensor_with_struct_and_array(module: Any) -> None:
     assert grads == {"t": [30, 60, 30], "r": {"a": 120.0, "b": [0, 80]}, "w": [0, 48]}
 
 
-def test_gradient_of_few_cells_from_many_reads_is_accurate(module: Any) -> None:
+def test_gradient_of_few_cells_from_many_reads_is_accurate(session: Any, module: Any) -> None:
     rng = np.random.default_rng(0)
     t, index = f32(0.3, 0.7, 1.1), rng.integers(0, 3, 1 << 20).astype(np.int32)
     grads = sn.grad(module.read1)(sn.tensor(t), 1.5, index)
     right = 3 * t.astype(np.float64) * np.bincount(index)
-    # 4096 copies of a cell take about 86 equal terms each, whose roundings in float all have one sign.
-    np.testing.assert_allclose(grads["t"].to_numpy(), right, rtol=86 * 2.0**-24)
+    # The copies of a cell take so many equal terms each, whose roundings in float all have one sign.
+    terms = 86 if session.backend.software else 1366  # of 2^20 / 3, in 4096 threads or 256 groups
+    np.testing.assert_allclose(grads["t"].to_numpy(), right, rtol=terms * 2.0**-24)
 
 
 def test_result_of_vjp_with_an_indexed_tensor(module: Any) -> None:

@@ -132,8 +132,8 @@ def test_lost_parameters_are_refused(session: Any, ones: Any) -> None:
 
 
 def test_odd_gradients_are_said_once(module: Any, session: Any, ones: Any) -> None:
-    f = session.compile("[Differentiable] float odd(float x) { return pow(x, 0.5); }").odd
-    x = sn.tensor([-1.0, 4.0], grad=True)
+    f = session.compile("[Differentiable] float odd(float x) { return 1.0 / x; }").odd
+    x = sn.tensor([0.0, 4.0], grad=True)
     with pytest.warns(sn.GradientWarning, match="'x' is not finite everywhere"):
         y = backward(f, x, ones=ones)
     with warnings.catch_warnings():
