@@ -1,1 +1,1 @@
-"""Transforms of functions: value and gradient in one kernel."""
+"""Transforms of functions: value and gradient in one kernel, products with derivatives, and their check."""
