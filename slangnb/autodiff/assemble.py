@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slangnb.runtime.fused.gather import Given
+from slangnb.runtime.fused.given import Given
 from slangnb.runtime.fused.launch import Prepared, Ran
 from slangnb.runtime.tensors import SCALARS
 

@@ -15,9 +15,9 @@ from slangnb.compiler.reflection import Parameter, Signature, plain_name
 from slangnb.errors import CallError, GradientError
 from slangnb.runtime.binding import Bound, Slot
 from slangnb.runtime.function import Function
+from slangnb.runtime.fused.access import broadcasts
 from slangnb.runtime.fused.audit import audit
 from slangnb.runtime.fused.engine import Wish
-from slangnb.runtime.fused.gather import broadcasts
 from slangnb.runtime.fused.job import PLAIN_KINDS, declare
 from slangnb.runtime.fused.launch import Prepared
 from slangnb.runtime.fused.values import NotFusedError

@@ -10,7 +10,7 @@ from slangnb.compiler.reflection import FunctionInfo, Parameter, TypeInfo, plain
 from slangnb.errors import GradientError
 from slangnb.runtime.binding import Bound, Slot
 from slangnb.runtime.checks import batched, has_gradient, leaves
-from slangnb.runtime.fused.gather import broadcasts
+from slangnb.runtime.fused.access import broadcasts
 from slangnb.runtime.parameter import Parameter as Shared
 from slangnb.runtime.tensors import fits
 

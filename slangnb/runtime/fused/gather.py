@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,68 +12,14 @@ from slangnb.compiler.reflection import Parameter, TypeInfo, plain_name
 from slangnb.errors import CallError, GradientError
 from slangnb.runtime.binding import Bound, Slot
 from slangnb.runtime.checks import check_value
+from slangnb.runtime.fused.access import broadcasts, call_shape, check_shared, numbered, with_access
+from slangnb.runtime.fused.given import Gathered, Given, GivenTensor
 from slangnb.runtime.fused.job import PLAIN_KINDS, REAL, Argument, Leaf, Output, outputs_of
-from slangnb.runtime.fused.values import Held, NotFusedError, hold, packed_strides
+from slangnb.runtime.fused.values import NotFusedError, hold
 from slangnb.runtime.tensors import check_extent
 
 if TYPE_CHECKING:
     import slangpy
-
-#: Numbers passed as uniforms, in words of four bytes: with the kernel's own they must fit 128 bytes.
-UNIFORM_WORDS = 20
-#: Shared numbers of an argument whose gradients one thread keeps: 128 take 3 s to compile, 256 take 11 s.
-MOST_SHARED = 128
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """A leaf with what was read of its value.
-
-    `route` says where the value is found in a call: a position or name, then keys of dicts; `argument` is the name of
-    its parameter; `role` is ``"value"``, ``"tangent"`` or ``"seed"``.
-    """
-
-    leaf: Leaf
-    held: Held
-    route: tuple[int | str, ...]
-    argument: str = ""
-    role: str = "value"
-
-
-@dataclass(frozen=True, slots=True)
-class GivenTensor:
-    """A tensor that the function indexes itself; `route` as for `Given`.
-
-    It has a gradient if `wanted`, and a person asked for it if `shown`, too.
-    """
-
-    name: str
-    type: TypeInfo
-    route: tuple[int | str, ...]
-    wanted: bool
-    shown: bool = True
-    role: str = "value"
-
-
-@dataclass(frozen=True, slots=True)
-class Gathered:
-    """All arguments of a call.
-
-    Attributes
-    ----------
-    arguments : tuple of Argument
-    outputs : tuple of Output
-    given : tuple of Given
-    tensors : tuple of GivenTensor
-    shape : tuple of int
-        Over which the function is mapped.
-    """
-
-    arguments: tuple[Argument, ...]
-    outputs: tuple[Output, ...]
-    given: tuple[Given, ...]
-    tensors: tuple[GivenTensor, ...]
-    shape: tuple[int, ...]
 
 
 def gather(
@@ -141,7 +86,7 @@ def gather(
     for o in outputs:
         if seeds.get(o.id) is not None:
             given += _seeds(signature.name, o, seeds[o.id], shape, device)
-    given = with_access(_numbered(given), shape)
+    given = with_access(numbered(given), shape)
     check_shared(signature.name, given, shape)
     return Gathered(
         tuple(_filled(a, given) for a in arguments),
@@ -270,102 +215,6 @@ def _tensor(
     bound = f"{kind}<{plain_name(t.element)}, {t.dims}>"
     given = GivenTensor(p.name, t, (slot.place,), kind == "DiffTensor", wanted)
     return Argument(p, False, tensor=bound), given
-
-
-def broadcasts(own: tuple[int, ...], shape: tuple[int, ...]) -> bool:
-    """Tell whether a value of shape `own` can be repeated to `shape`.
-
-    Examples
-    --------
-    >>> broadcasts((4, 1), (3, 4, 5)), broadcasts((2, 3), (3,)), broadcasts((2,), (3,))
-    (True, False, False)
-    """
-    return len(own) <= len(shape) and all(n in (1, m) for n, m in zip(own[::-1], shape[::-1], strict=False))
-
-
-def call_shape(function: str, given: list[Given]) -> tuple[int, ...]:
-    """Broadcast the shapes of all values: sizes must be equal or 1, aligned at the last dimension."""
-    shape: tuple[int, ...] = ()
-    for g in given:
-        try:
-            shape = np.broadcast_shapes(shape, g.held.shape)
-        except ValueError:
-            name = f"{g.argument}{g.leaf.suffix}"
-            raise CallError(
-                f"{function}: {name!r} has shape {g.held.shape}, the other arguments {shape}; give equal shapes, or 1 "
-                "in a dimension that is repeated",
-                function=function,
-                argument=name,
-            ) from None
-    return shape
-
-
-def with_access(given: list[Given], shape: tuple[int, ...]) -> list[Given]:
-    """Decide how each leaf is read."""
-    words = UNIFORM_WORDS
-    found = []
-    for g in given:
-        access = "strided"
-        h = g.held
-        if math.prod(h.shape) == 1:
-            size = len(g.leaf.parts) * (2 if g.leaf.type.scalar in ("double", "int64_t", "uint64_t") else 1)
-            from_host = h.kind != "tensor"
-            access = "uniform" if from_host and not g.leaf.whole and size <= words else "one"
-            if g.leaf.whole and shape == h.shape and not h.offset:
-                access = "each"
-            words -= size if access == "uniform" else 0
-            if access == "one" and h.offset:
-                access = "strided"
-        elif h.shape == shape:
-            step = 1 if g.leaf.whole else len(g.leaf.parts)
-            if h.kind != "tensor" or h.copied or (h.offset == 0 and h.strides == packed_strides(shape, step)):
-                access = "each"
-        found.append(replace(g, leaf=replace(g.leaf, access=access)))
-    return found
-
-
-def strides_in(g: Given, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Give the strides of a value over the call's shape, 0 where it is repeated.
-
-    Examples
-    --------
-    >>> t = TypeInfo("vector<float,3>", "vector", "float", (3,))
-    >>> strides_in(Given(Leaf("v", "", t, "strided"), Held("numpy", (4, 1)), ("v",)), (2, 4, 5))
-    (0, 3, 0)
-    """
-    h = g.held
-    own = h.strides
-    if h.kind != "tensor" or h.copied:
-        own = packed_strides(h.shape, 1 if g.leaf.whole else len(g.leaf.parts))
-    padded = (0,) * (len(shape) - len(own)) + own
-    sizes = (1,) * (len(shape) - len(own)) + h.shape
-    return tuple(0 if n == 1 else s for n, s in zip(sizes, padded, strict=True))
-
-
-def _numbered(given: list[Given]) -> list[Given]:
-    """Give each leaf an id of its own: ``p_x`` may be a parameter, and a field of ``p``."""
-    return [replace(g, leaf=replace(g.leaf, id=f"{k}_{g.leaf.id}")) for k, g in enumerate(given)]
-
-
-def check_shared(function: str, given: list[Given], shape: tuple[int, ...]) -> None:
-    """Refuse to sum more gradients in the registers of a thread than it has."""
-    for g in given:
-        if g.leaf.wanted and g.leaf.whole and g.held.shape != shape:
-            raise GradientError(
-                f"{function}: {g.argument!r} is a tensor of {g.leaf.type.name} that elements share; its gradient "
-                "cannot be summed",
-                function=function,
-                argument=g.argument,
-                remedy="pass a dict with a value for each field",
-            )
-        if g.leaf.wanted and g.leaf.shared and len(g.leaf.parts) > MOST_SHARED:
-            raise GradientError(
-                f"{function}: {g.argument!r} has {len(g.leaf.parts)} numbers, each with a gradient summed over all "
-                f"elements; at most {MOST_SHARED} fit",
-                function=function,
-                argument=g.argument,
-                remedy="declare the parameter as IDiffTensor<float, n>, and pass a tensor",
-            )
 
 
 def _filled(a: Argument, given: list[Given]) -> Argument:

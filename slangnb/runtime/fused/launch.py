@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from slangnb.compiler.reflection import Signature, TypeInfo
-from slangnb.runtime.fused.gather import Gathered, strides_in
+from slangnb.runtime.fused.access import strides_in
+from slangnb.runtime.fused.given import Gathered
 from slangnb.runtime.fused.job import GROUP, Job, Output, components, rows
 from slangnb.runtime.fused.ports import Gradient, Input, TensorGradient
 from slangnb.runtime.fused.stage import Stage, submit

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slangnb.runtime.fused.gather import Given, GivenTensor
+from slangnb.runtime.fused.given import Given, GivenTensor
 from slangnb.runtime.fused.job import accumulator
 from slangnb.runtime.fused.stage import Stage
 from slangnb.runtime.fused.sums import Fold, Sums, storage
