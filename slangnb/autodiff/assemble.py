@@ -55,7 +55,7 @@ def _reader(prepared: Prepared, g: Given, factor: float) -> Callable[[Ran], Any]
         return itemgetter_of(leaf.id)
     full = (*held.shape, *leaf.type.shape)
     as_number = held.kind != "numpy" and not full
-    rows = [r.id for r in prepared.sums.rows.all if r.leaf == leaf.id and r.kind == "gradient"]
+    rows = [r.id for r in prepared.sums.rows.gradients_of(leaf.id)]
     dtype = SCALARS[leaf.type.scalar]
     if leaf.shared and as_number:
         round_to = _rounding(leaf.type.scalar)

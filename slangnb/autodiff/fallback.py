@@ -15,11 +15,9 @@ from slangnb.runtime.binding import Slot
 from slangnb.runtime.function import Function
 from slangnb.runtime.fused.job import PLAIN_KINDS, REAL
 from slangnb.runtime.fused.values import numbers
+from slangnb.runtime.health import MOST_TERMS
 from slangnb.runtime.parameter import Parameter
 from slangnb.runtime.tensors import tensor
-
-#: Terms that SlangPy's float atomics add without an error worth a word: measured 4e-4 at 2^20.
-MOST_TERMS = 1 << 14
 
 
 def value_and_grad_by_slangpy(

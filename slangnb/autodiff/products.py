@@ -10,7 +10,7 @@ import numpy as np
 
 from slangnb.autodiff.assemble import Assembler, results
 from slangnb.autodiff.callee import Callee, check_function, check_names, find
-from slangnb.autodiff.transforms import as_names, make_call, split_seed
+from slangnb.autodiff.transforms import as_names, make_call, prepare, split_seed
 from slangnb.compiler.reflection import Parameter, Signature, plain_name
 from slangnb.errors import CallError, GradientError
 from slangnb.runtime.binding import Bound, Slot
@@ -20,7 +20,6 @@ from slangnb.runtime.fused.audit import audit
 from slangnb.runtime.fused.engine import Wish
 from slangnb.runtime.fused.job import PLAIN_KINDS, declare
 from slangnb.runtime.fused.launch import Prepared
-from slangnb.runtime.fused.values import NotFusedError
 from slangnb.runtime.health import look
 from slangnb.runtime.known_faults import lacks_forward_derivative
 from slangnb.runtime.stale import Snapshot
@@ -68,10 +67,7 @@ def jvp(function: Function, primals: Mapping[str, Any], tangents: Mapping[str, A
     _refuse_tensors(callee, "jvp")
     _refuse_constants(function, callee, "jvp")
     call = make_call(function, callee, tangents=tangents)
-    try:
-        prepared = call.prepare(Wish("tangent", stores=True))
-    except NotFusedError as reason:
-        raise GradientError(f"{callee.name}: jvp does not take this call: {reason}", function=callee.name) from None
+    prepared = prepare(call, Wish("tangent", stores=True), "jvp")
     ran = call.run(prepared)
     return results(prepared, ran.outputs), results(prepared, ran.tangents)
 
@@ -111,10 +107,7 @@ def vjp(function: Function, /, *args: Any, **kwargs: Any) -> tuple[Any, Callable
     function._target.session.refuse_while_stopped()
     callee = _with_copies(find(function, args, kwargs, "vjp"))
     forward = make_call(function, callee)
-    try:
-        prepared = forward.prepare(Wish("forward", stores=True))
-    except NotFusedError as reason:
-        raise GradientError(f"{callee.name}: vjp does not take this call: {reason}", function=callee.name) from None
+    prepared = prepare(forward, Wish("forward", stores=True), "vjp")
     audit(forward)
     y = results(prepared, forward.run(prepared, read=False).outputs)
     snapshot = Snapshot.of(forward.session.writes, tuple(s.value for s in callee.bound.slots))
@@ -188,15 +181,13 @@ def hvp(function: Function, wrt: str | Sequence[str] | None = None) -> Callable[
             made[key] = directional(callee, tuple(directions))
         signature, text = made[key]
         wrapper = _wrapped(callee, signature, text, directions)
-        own = tuple(p.name for p in callee.bound.signature.parameters if p.type.differentiable and not p.no_diff)
+        own = tuple(p.name for p in callee.bound.signature.parameters if p.derivable)
         for name in directions:
             if name not in own:
-                raise GradientError(f"{callee.name}: no gradient for {name!r}: {why_not(callee, name)}")
+                p = next(p for p in callee.bound.signature.parameters if p.name == name)
+                raise GradientError(f"{callee.name}: no gradient for {name!r}: it {p.why_not}")
         call = make_call(function, wrapper)
-        try:
-            prepared = call.prepare(Wish("reverse", names if names is not None else own))
-        except NotFusedError as reason:
-            raise GradientError(f"{callee.name}: hvp does not take this call: {reason}", function=callee.name) from None
+        prepared = prepare(call, Wish("reverse", names if names is not None else own), "hvp")
         _check_directions(callee, prepared)
         ran = call.run(prepared)
         found = Assembler(prepared)(ran)
@@ -219,7 +210,7 @@ def directional(callee: Callee, names: tuple[str, ...]) -> tuple[Signature, str]
     declared = [f"{'no_diff ' if p.no_diff else ''}{declare(p.type, p.name)}" for p in parameters]
     passed = []
     for p in parameters:
-        pair = p.type.differentiable and not p.no_diff
+        pair = p.derivable
         if pair and p.name in names:
             passed.append(f"diffPair({p.name}, sn_d_{p.name})")
         else:
@@ -250,7 +241,7 @@ def _check_twice(signature: Signature) -> None:
             function=signature.name,
         )
     for p in signature.parameters:
-        if p.type.kind == "struct" and p.type.differentiable and not p.no_diff:
+        if p.type.kind == "struct" and p.derivable:
             raise GradientError(
                 f"{signature.name}: hvp does not take the struct {p.name!r} yet",
                 function=signature.name,
@@ -270,12 +261,6 @@ def _refuse_tensors(callee: Callee, transform: str) -> None:
                 argument=p.name,
                 remedy="declare it as Tensor<...> if it does not move, or pass its element as an argument",
             )
-
-
-def why_not(callee: Callee, name: str) -> str:
-    """Say why an argument has no derivative."""
-    p = next(p for p in callee.bound.signature.parameters if p.name == name)
-    return "it is no_diff" if p.no_diff else f"it has type {plain_name(p.type.name)}, which has no derivative"
 
 
 def _check_directions(callee: Callee, prepared: Prepared) -> None:

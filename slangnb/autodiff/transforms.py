@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from slangnb.autodiff.assemble import Assembler
 from slangnb.autodiff.callee import Callee, check_function, check_names, find
 from slangnb.autodiff.fallback import value_and_grad_by_slangpy
@@ -17,6 +15,7 @@ from slangnb.runtime.fused.audit import audit
 from slangnb.runtime.fused.engine import Call, Wish
 from slangnb.runtime.fused.job import derivative_components, outputs_of
 from slangnb.runtime.fused.launch import Prepared
+from slangnb.runtime.fused.plans import kind_of
 from slangnb.runtime.fused.values import NotFusedError
 from slangnb.runtime.health import look
 
@@ -26,8 +25,9 @@ class _Recent:
     """The last call of a transform: one of the same kind needs no look at its arguments."""
 
     version: int
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
+    positions: int
+    names: tuple[str, ...]
+    kinds: tuple[Any, ...]
     prepared: Prepared
     assembler: Assembler
     factor: float
@@ -36,19 +36,27 @@ class _Recent:
 
     def fits(self, version: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Tell whether a call is of the kind of the last one."""
-        if version != self.version or len(args) != len(self.args) or kwargs.keys() != self.kwargs.keys():
+        if version != self.version or len(args) != self.positions or tuple(kwargs) != self.names:
             return False
-        pairs = zip((*args, *kwargs.values()), (*self.args, *map(self.kwargs.get, kwargs)), strict=True)
-        return all(new is old or _alike(new, old) for new, old in pairs)
+        return all(_alike(v, kind) for v, kind in zip((*args, *kwargs.values()), self.kinds, strict=True))
 
 
-def _alike(new: Any, old: Any) -> bool:
-    kind = type(new)
-    if kind is not type(old):
-        return False
-    if kind is float or kind is int:
-        return kind is float or new == old  # an integer may be the number of rounds of a loop: see `audit`
-    return kind is np.ndarray and new.dtype == old.dtype and new.shape == old.shape
+def _mark(value: Any) -> Any:
+    """Give what a later argument must be to be of the same kind; `_alike` compares."""
+    kind = type(value)
+    if kind is int:
+        return value  # it may be the number of rounds of a loop: see `audit`
+    # A tensor keeps its type and shape; a dict, a list or an array can change in place.
+    return value if hasattr(value, "storage") else kind_of(value)
+
+
+def _alike(value: Any, mark: Any) -> bool:
+    kind = type(value)
+    if kind is float:
+        return mark is float
+    if kind is int:
+        return type(mark) is int and value == mark
+    return value is mark or (not hasattr(value, "storage") and kind_of(value) == mark)
 
 
 class Transform:
@@ -113,8 +121,18 @@ class Transform:
             audit(call)
         if self._reduce == "mean":
             factor /= prepared.count
-        version = self._function._target.version
-        return _Recent(version, args, kwargs, prepared, Assembler(prepared, factor), factor, seeds, callee.name)
+        marks = tuple(map(_mark, (*args, *kwargs.values())))
+        return _Recent(
+            self._function._target.version,
+            len(args),
+            tuple(kwargs),
+            marks,
+            prepared,
+            Assembler(prepared, factor),
+            factor,
+            seeds,
+            callee.name,
+        )
 
 
 def make_call(
@@ -133,6 +151,21 @@ def make_call(
         tangents,
         seeds,
     )
+
+
+def prepare(call: Call, wish: Wish, transform: str) -> Prepared:
+    """Prepare a launch for a transform that has no other way.
+
+    Raises
+    ------
+    GradientError
+        For calls that only SlangPy can make.
+    """
+    try:
+        return call.prepare(wish)
+    except NotFusedError as reason:
+        name = call.bound.signature.name
+        raise GradientError(f"{name}: {transform} does not take this call: {reason}", function=name) from None
 
 
 def check_outputs(callee: Callee) -> None:

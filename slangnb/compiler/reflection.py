@@ -72,6 +72,16 @@ class Parameter:
     default: str = ""
     attributes: tuple[str, ...] = ()
 
+    @property
+    def derivable(self) -> bool:
+        """Whether derivatives flow through its value; tensors that a function indexes are another matter."""
+        return self.type.differentiable and not self.no_diff
+
+    @property
+    def why_not(self) -> str:
+        """Say why none flow, as in ``it is no_diff``."""
+        return "is no_diff" if self.no_diff else f"has type {plain_name(self.type.name)}, which has no derivative"
+
     def __str__(self) -> str:
         words = ["no_diff"] * self.no_diff + [self.io] * (self.io != "in") + [plain_name(self.type.name), self.name]
         return " ".join(words)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import keyword
 from collections.abc import Hashable, Iterable
@@ -142,7 +141,7 @@ class Function:
         if plan is None:
             return self._first(key, args, kwargs, accumulate)
         if plan.recheck and (self._passed is None or not self._passed.fits(kwargs, values)):
-            self._checked(args, kwargs)
+            self._audit(self._checked(args, kwargs))  # again, since a loop may run more often now
             self._passed = remember(plan, args, kwargs)
         if self._backward:
             self._check_stale(args, kwargs)
@@ -218,7 +217,7 @@ class Function:
             plan = make_plan(self._node(loaded, chain), bound, args, kwargs, self._backward, mapped)
         except slangpy_errors() as error:
             raise self._translated(error, args, kwargs) from None
-        plan.own = can_be_own(self, bound, self._chain)
+        plan.own = can_be_own(bound, self._chain)
         if self._backward:
             self._check_stale(args, kwargs)
         if bound is not None:
@@ -226,8 +225,7 @@ class Function:
                 result = self._own(plan, args, kwargs, accumulate)
                 self._plans[key] = plan
                 return result
-            if self._backward and not self._chain:
-                audit(Call(target.session, target.owner, loaded, bound, bound.signature.name))
+            self._audit(bound)
             refuse_lost_gradients(bound, self._backward, "its arguments are of kinds that only SlangPy takes")
         try:
             result = self._guarded(plan, args, kwargs, accumulate)
@@ -259,6 +257,12 @@ class Function:
         if self._backward:
             check_backward(bound)
         return bound
+
+    def _audit(self, bound: Bound | None) -> None:
+        """Refuse a backward call whose gradient the compiler gets wrong."""
+        target = self._target
+        if self._backward and not self._chain and bound is not None:
+            audit(Call(target.session, target.owner, self._loaded(), bound, bound.signature.name))
 
     def _loaded(self) -> Loaded:
         target = self._target
@@ -389,8 +393,3 @@ def _gradient_mark(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Step,
             if isinstance(leaf, spy.Tensor) and has_gradient(leaf):
                 marks.append(f"{name}:{leaf.grad_in is not None:d}{leaf.grad_out is not None:d}")
     return (("prelude", (f"// gradients {' '.join(marks)}",), {}),) if marks else ()
-
-
-def kernel_key(*parts: object) -> str:
-    """Hash what a kernel depends on into a file name."""
-    return hashlib.sha256(repr(parts).encode()).hexdigest()[:24]

@@ -78,7 +78,7 @@ def _check_slot_backward(name: str, slot: Slot, batched: bool) -> None:
     def refuse(message: str, remedy: str) -> GradientError:
         return GradientError(f"{name}.bwds: {message}", function=name, argument=p.name, remedy=remedy)
 
-    if p.io == "inout" and p.type.differentiable and not p.no_diff:
+    if p.io == "inout" and p.derivable:
         raise refuse(
             f"{p.name!r} is inout; SlangPy gives gradient 0 for every argument then",
             f"return the new value, or write it to an out parameter: `out {plain_name(p.type.name)} result`",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from slangnb.devices.caches import KnownGood
 from slangnb.devices.guard import Guard, Verdict
 from slangnb.devices.wire import UndescribableError, describe
 from slangnb.errors import CompileError, Diagnostic
-from slangnb.runtime.function import Step, kernel_key
+from slangnb.runtime.function import Step
 from slangnb.runtime.translate import COMPILER_ERROR, compile_error
 
 _ENDS = {
@@ -21,6 +22,11 @@ _ENDS = {
     "timeout": "the Slang compiler gave no answer within {seconds:g} s (timed out)",
     "memory": "the Slang compiler took more and more memory and was stopped",
 }
+
+
+def kernel_key(*parts: object) -> str:
+    """Hash what a kernel depends on into a file name."""
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:24]
 
 
 def request_modules(units: Sequence[Unit]) -> list[tuple[str, str, list[str]]]:

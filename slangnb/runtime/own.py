@@ -10,19 +10,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from slangnb.errors import GradientError
 from slangnb.runtime.binding import Bound
 from slangnb.runtime.checks import leaves
 from slangnb.runtime.fused.audit import audit
 from slangnb.runtime.fused.engine import Call, Wish
 from slangnb.runtime.fused.job import PLAIN_KINDS
-from slangnb.runtime.fused.launch import Prepared, follow
+from slangnb.runtime.fused.launch import follow
 from slangnb.runtime.fused.ports import is_plain
 from slangnb.runtime.fused.values import NotFusedError
 from slangnb.runtime.health import look
 from slangnb.runtime.parameter import Parameter
 from slangnb.runtime.plan import Recent
-from slangnb.runtime.stale import tensors_in
+from slangnb.runtime.stale import tensors_in, values_in
 
 if TYPE_CHECKING:
     import slangpy
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 LARGE = 1 << 17
 
 
-def can_be_own(function: Function, bound: Bound | None, chain: tuple[Any, ...]) -> bool:
+def can_be_own(bound: Bound | None, chain: tuple[Any, ...]) -> bool:
     """Tell whether calls of this kind may be ours: plain types, given as tensors, numbers and Parameters."""
     import slangpy as spy
 
@@ -61,7 +63,7 @@ def wants_own(values: tuple[Any, ...], backward: bool) -> bool:
     import slangpy as spy
 
     largest, sizes, shared = 1, set(), False
-    for value in _flat(values):
+    for value in values_in(values):
         if type(value) is Parameter:
             shared = True
         elif type(value) is spy.Tensor:
@@ -71,16 +73,6 @@ def wants_own(values: tuple[Any, ...], backward: bool) -> bool:
                 sizes.add(n)
                 shared = shared or value.grad_out.element_count < n
     return largest >= LARGE or (backward and (shared or (len(sizes) > 1) or bool(sizes and min(sizes) < largest)))
-
-
-def _flat(values: tuple[Any, ...]) -> list[Any]:
-    found = []
-    for value in values:
-        if isinstance(value, dict):
-            found += _flat(tuple(value.values()))
-        else:
-            found.append(value)
-    return found
 
 
 def refuse_lost_gradients(bound: Bound, backward: bool, reason: str) -> None:
@@ -136,7 +128,8 @@ def own_launch(function: Function, bound: Bound, accumulate: bool, backward: boo
 def _forward(call: Call) -> Launch:
     bound, session = call.bound, call.session
     prepared = call.prepare(Wish("forward", stores=True))
-    given = bound.result if not isinstance(bound.result, str) else None
+    as_numpy = isinstance(bound.result, str) and bound.result == "numpy"
+    given = None if isinstance(bound.result, str) else bound.result
     results: Mapping[str, slangpy.Tensor] = {}
     if given is not None:
         if not is_plain(given) or given.shape.as_tuple() != prepared.shape:
@@ -148,7 +141,6 @@ def _forward(call: Call) -> Launch:
         results = {"result": given}
     elif not prepared.shape:
         raise NotFusedError("a single call")
-    as_numpy = bound.result == "numpy" if isinstance(bound.result, str) else False
 
     def launch(values: Mapping[Any, Any]) -> Any:
         made = prepared.run({"value": values}, read=False, results=results).outputs["result"]
@@ -178,13 +170,14 @@ def _backward(call: Call, accumulate: bool) -> Launch:
     places = [id(t.storage) for t in targets.values()]
     if len(set(places)) < len(places):
         raise NotFusedError("two arguments have one gradient")
-    parameters = [out for out in prepared.gradients if type(_value(call.bound, out.given)) is Parameter]
+    parameters = [out for out in prepared.gradients if out.given.held.kind == "parameter"]
 
     def launch(values: Mapping[Any, Any]) -> None:
         read = bool(parameters) or not prepared.looked
         ran = prepared.run({"value": values, "seed": call.seeds}, read=read, targets=targets)
         for out in parameters:
-            follow(values, out.given.route).set_grad(_sums(prepared, ran, out.given.leaf.id), accumulate)
+            found = [ran.sums[r.id] for r in prepared.sums.rows.gradients_of(out.given.leaf.id)]
+            follow(values, out.given.route).set_grad(np.array(found), accumulate)
         for t in targets.values():
             session.writes.wrote(t)
         if read:
@@ -220,17 +213,6 @@ def own_recent(
     return OwnRecent(Recent(node, tuple(kwargs), values, gradients), accumulate, launch)
 
 
-def _sums(prepared: Prepared, ran: Any, leaf: str) -> Any:
-    return [ran.sums[r.id] for r in prepared.sums.rows.all if r.leaf == leaf and r.kind == "gradient"]
-
-
-def _value(bound: Bound, given: Any) -> Any:
-    found = next(s.value for s in bound.slots if s.parameter.name == given.argument)
-    for key in given.route[1:]:
-        found = found[key]
-    return found
-
-
 def _takers(bound: Bound) -> tuple[tuple[str, ...], dict[tuple[Any, ...], slangpy.Tensor | None]]:
     """List the arguments that receive gradients, and the tensor for each leaf; None for a Parameter."""
     import slangpy as spy
@@ -238,7 +220,7 @@ def _takers(bound: Bound) -> tuple[tuple[str, ...], dict[tuple[Any, ...], slangp
     names, places = [], {}
     for slot in bound.slots:
         p = slot.parameter
-        if p.no_diff or not p.type.differentiable:
+        if not p.derivable:
             continue
         for path, value in _paths((p.name,), slot.value):
             if type(value) is Parameter:

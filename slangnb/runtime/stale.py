@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -87,20 +87,21 @@ class Snapshot:
             )
 
 
-def tensors_in(values: Iterable[Any]) -> Iterable[slangpy.Tensor]:
+def values_in(values: Iterable[Any]) -> Iterator[Any]:
+    """Give the values themselves, also those inside dicts."""
+    for value in values:
+        if isinstance(value, dict):
+            yield from values_in(value.values())
+        else:
+            yield value
+
+
+def tensors_in(values: Iterable[Any]) -> Iterator[slangpy.Tensor]:
     """Give the tensors among values, also inside dicts."""
     import slangpy as spy
 
-    for value in values:
-        if isinstance(value, spy.Tensor):
-            yield value
-        elif isinstance(value, dict):
-            yield from tensors_in(value.values())
+    return (v for v in values_in(values) if isinstance(v, spy.Tensor))
 
 
-def _parameters_in(values: Iterable[Any]) -> Iterable[Parameter]:
-    for value in values:
-        if isinstance(value, Parameter):
-            yield value
-        elif isinstance(value, dict):
-            yield from _parameters_in(value.values())
+def _parameters_in(values: Iterable[Any]) -> Iterator[Parameter]:
+    return (v for v in values_in(values) if isinstance(v, Parameter))

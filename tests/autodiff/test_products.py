@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from plainly import f32, plain
 
 import slangnb as sn
 
@@ -42,21 +43,6 @@ float plain(float x) { return x; }
 @pytest.fixture
 def module(session: Any) -> Any:
     return session.compile(SOURCE)
-
-
-def f32(*values: Any) -> np.ndarray:
-    return np.array(values, np.float32)
-
-
-def plain(value: Any) -> Any:
-    """Lists instead of arrays and tensors, so that whole results can be compared."""
-    if isinstance(value, dict):
-        return {k: plain(v) for k, v in value.items()}
-    if isinstance(value, tuple):
-        return tuple(map(plain, value))
-    if hasattr(value, "to_numpy"):
-        value = value.to_numpy()
-    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 X = f32(1, 2, -3)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from plainly import f32, plain
 
 import slangnb as sn
 
@@ -67,19 +68,6 @@ INDEX = np.array([0, 1, 1, 2], np.int32)
 @pytest.fixture
 def module(session: Any) -> Any:
     return session.compile(SOURCE)
-
-
-def f32(*values: Any) -> np.ndarray:
-    return np.array(values, np.float32)
-
-
-def plain(value: Any) -> Any:
-    """Lists instead of arrays and tensors, so that whole results can be compared."""
-    if isinstance(value, dict):
-        return {k: plain(v) for k, v in value.items()}
-    if hasattr(value, "to_numpy"):
-        value = value.to_numpy()
-    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def run(f: Any, *args: Any, wrt: Any = None, reduce: str = "sum", seed: Any = None, **kwargs: Any) -> tuple[float, Any]:
@@ -420,3 +408,36 @@ def test_matrix_results(module: Any) -> None:
     seed[1, 0, 2] = 10
     found = pull(seed)
     assert found["x"].tolist() == [0, 20] and found["q"][0, 2] == 20 and found["q"].sum() == 20
+
+
+# Arguments that change in place
+
+
+def test_dict_that_changes_in_place(session: Any) -> None:
+    f = session.compile("""
+struct Pair : IDifferentiable { float a; float b; }
+[Differentiable] float product(Pair p, float y) { return p.a * p.a * p.b * y; }
+""").product
+    g = sn.grad(f)
+    p: dict[str, Any] = {"a": f32(1, 2, 3), "b": 1.0}
+    assert plain(g(p, 1.0))["p"] == {"a": [2, 4, 6], "b": 14.0}
+    for values in ([1, 2, 3, 4, 5], [1, 2], [3, 4]):
+        p["a"] = f32(*values)
+        assert plain(g(p, 1.0))["p"] == {"a": [2 * v for v in values], "b": float(sum(v * v for v in values))}
+    p["a"] = 2.0
+    assert plain(g(p, 1.0))["p"] == {"a": 4.0, "b": 4.0}
+    p["a"] = sn.tensor(f32(1, 2, 3))
+    assert plain(g(p, 1.0))["p"] == {"a": [2, 4, 6], "b": 14.0}
+
+
+def test_list_and_array_that_change_in_place(session: Any) -> None:
+    f = session.compile("[Differentiable] float weigh(float3 w, float x) { return w.y * x; }").weigh
+    g = sn.grad(f)
+    w, x = [1.0, 2.0, 3.0], np.arange(6, dtype=np.float32)
+    assert plain(g(w, x)) == {"w": [0, 15, 0], "x": [2] * 6}
+    w[1] = 5.0
+    x.shape = (2, 3)
+    assert plain(g(w, x)) == {"w": [0, 15, 0], "x": [[5] * 3] * 2}
+    w.append(4.0)
+    with pytest.raises(sn.CallError, match="'w' has shape"):
+        g(w, x)

@@ -58,6 +58,24 @@ def test_loops_beyond_their_bound(session: Any) -> None:
             g(0.5, 9)
 
 
+def test_loops_beyond_their_bound_in_backward_calls(session: Any, ones: Any) -> None:
+    f = session.compile("""
+[Differentiable] float grow(float x, int rounds)
+{
+    float r = x;
+    [MaxIters(4)] for (int i = 0; i < rounds; i++) r = sin(r) * x + r;
+    return r;
+}
+""").grow
+    x = sn.tensor([0.5, 0.7], grad=True)
+    y = ones(f(x, 3, _result="tensor"))
+    f.bwds(x, 3, _result=y)
+    dy = sn.jvp(f, {"x": np.array([0.5, 0.7], np.float32), "rounds": 3}, {"x": 1.0})[1]
+    np.testing.assert_allclose(x.grad.to_numpy(), dy, rtol=1e-5)
+    with pytest.raises(sn.GradientError, match=r"wrong for 'x'.*MaxIters"):
+        f.bwds(x, 9, _result=y)
+
+
 def test_derivatives_of_ones_own_are_left_alone(session: Any) -> None:
     f = session.compile("""
 [BackwardDerivative(through)] float3 rounded(float3 x) { return round(x); }

@@ -62,7 +62,7 @@ def _audited(call: Call) -> GradientError | None:
     texts = [text for _, text, _ in reached(signature.name, call.session.texts_of(call.owner))]
     if not can_audit(signature.parameters, signature.returns, texts):
         return None
-    asked = [p for p in signature.parameters if p.type.differentiable and not p.no_diff]
+    asked = [p for p in signature.parameters if p.derivable]
     text = audit_text(call.text, call.loaded.name, call.prelude, signature.parameters, signature.returns)
     try:
         kernel = call.session.kernel(text, ENTRY, call.owner)
@@ -95,9 +95,9 @@ def can_audit(parameters: tuple[Parameter, ...], returns: TypeInfo, texts: list[
     for p in parameters:
         if p.io != "in" or p.type.kind not in PLAIN_KINDS:
             return False
-        if not (p.type.differentiable and not p.no_diff) and p.type.kind != "scalar":
+        if not p.derivable and p.type.kind != "scalar":
             return False
-    return any(p.type.differentiable and not p.no_diff for p in parameters)
+    return any(p.derivable for p in parameters)
 
 
 def disagreeing(forward: np.ndarray, reverse: np.ndarray, tolerance: float) -> tuple[float, float] | None:
@@ -130,7 +130,7 @@ def _fixed(p: Parameter, call: Call) -> Any:
 
 def audit_text(call: str, module: str, prelude: str, parameters: tuple[Parameter, ...], returns: TypeInfo) -> str:
     """Write the kernel: for each sample and argument, the derivative in one direction by both modes."""
-    asked = [p for p in parameters if p.type.differentiable and not p.no_diff]
+    asked = [p for p in parameters if p.derivable]
     fixed = [f"uniform {p.type.scalar} sn_in_{p.name}" for p in parameters if p not in asked]
     lines, seed = [], 0
     for p in parameters:

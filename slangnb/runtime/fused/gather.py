@@ -56,7 +56,6 @@ def gather(
     arguments, given, tensors = [], [], []
     for p in signature.parameters:
         slot = slots.get(p.name)
-        pair = p.type.differentiable and not p.no_diff
         if p.io == "out" and p.name in tangents:
             raise GradientError(
                 f"{signature.name}: no tangent for {p.name!r}: it is an output",
@@ -66,7 +65,7 @@ def gather(
         if slot is None:
             if p.io != "out":
                 raise NotFusedError(f"{p.name!r} has a default value")
-            arguments.append(Argument(p, pair))
+            arguments.append(Argument(p, p.derivable))
             continue
         wanted = _is_wanted(signature.name, p, wrt)
         if p.type.kind == "tensor":
@@ -76,10 +75,10 @@ def gather(
             continue
         if p.io == "out":
             raise NotFusedError(f"{p.name!r} is an output that is filled")
-        found = _leaves(signature.name, p, p.name, p.type, slot.value, (slot.place,), pair and wanted, device)
+        found = _leaves(signature.name, p, p.name, p.type, slot.value, (slot.place,), p.derivable and wanted, device)
         if p.name in tangents:
-            found += _tangents(signature.name, p, pair, tangents[p.name], found, device)
-        arguments.append(Argument(p, pair))
+            found += _tangents(signature.name, p, tangents[p.name], found, device)
+        arguments.append(Argument(p, p.derivable))
         given += found
     shape = call_shape(signature.name, given)
     outputs = outputs_of(signature.returns, signature.parameters)
@@ -99,7 +98,7 @@ def gather(
 
 def _is_wanted(function: str, p: Parameter, wrt: tuple[str, ...] | None) -> bool:
     """Whether a gradient of this argument is asked for; refuse one that there cannot be."""
-    derivable = p.type.carries_gradient or (p.type.differentiable and not p.no_diff)
+    derivable = p.type.carries_gradient or p.derivable
     if wrt is None:
         return derivable and p.io != "out"
     if p.name not in wrt:
@@ -109,8 +108,9 @@ def _is_wanted(function: str, p: Parameter, wrt: tuple[str, ...] | None) -> bool
             f"{function}: no gradient for {p.name!r}: it is an output", function=function, argument=p.name
         )
     if not derivable:
-        why = "is no_diff" if p.no_diff else f"has type {plain_name(p.type.name)}, which has no derivative"
-        raise GradientError(f"{function}: no gradient for {p.name!r}: it {why}", function=function, argument=p.name)
+        raise GradientError(
+            f"{function}: no gradient for {p.name!r}: it {p.why_not}", function=function, argument=p.name
+        )
     return True
 
 
@@ -149,12 +149,11 @@ def _leaves(
     return [Given(Leaf(name.replace(".", "_"), suffix, t, "each", wanted), held, route, p.name)]
 
 
-def _tangents(
-    function: str, p: Parameter, pair: bool, value: Any, primals: list[Given], device: slangpy.Device
-) -> list[Given]:
-    if not pair:
-        why = "is no_diff" if p.no_diff else f"has type {plain_name(p.type.name)}, which has no derivative"
-        raise GradientError(f"{function}: no tangent for {p.name!r}: it {why}", function=function, argument=p.name)
+def _tangents(function: str, p: Parameter, value: Any, primals: list[Given], device: slangpy.Device) -> list[Given]:
+    if not p.derivable:
+        raise GradientError(
+            f"{function}: no tangent for {p.name!r}: it {p.why_not}", function=function, argument=p.name
+        )
     t = _derivative_of(p.type)
     if t.kind == "struct" and not isinstance(value, dict):
         raise NotFusedError(f"the tangent of {p.name!r} is no dict")

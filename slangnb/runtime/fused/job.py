@@ -222,6 +222,10 @@ class Rows:
         """The rows of one type, in the order of their buffer."""
         return [r for r in self.all if r.scalar == scalar]
 
+    def gradients_of(self, leaf: str) -> list[Row]:
+        """The rows that sum the gradient of a leaf, a row for each scalar."""
+        return [r for r in self.all if r.leaf == leaf and r.kind == "gradient"]
+
     @property
     def scalars(self) -> list[str]:
         """The types in use."""
@@ -300,12 +304,8 @@ def outputs_of(returns: TypeInfo, parameters: Sequence[Parameter]) -> list[Outpu
     >>> [o.id for o in outputs_of(x, [Parameter("a", x), Parameter("b", x, "out")])]
     ['b', 'result']
     """
-    found = [Output(p.name, p.type, p.name, _derivable(p)) for p in parameters if p.io != "in"]
+    found = [Output(p.name, p.type, p.name, p.derivable) for p in parameters if p.io != "in"]
     if returns.name == "void":
         return found
     own = "result" if all(o.id != "result" for o in found) else "returned"
     return [*found, Output("", returns, own, returns.differentiable)]
-
-
-def _derivable(p: Parameter) -> bool:
-    return p.type.differentiable and not p.no_diff

@@ -132,7 +132,7 @@ class Gradient:
         return self._whole if self._accumulate else None
 
     def _sum_into(self, made: slangpy.Tensor, factor: float) -> list[Stage]:
-        row = next(r for r in self._sums.rows.all if r.leaf == self.given.leaf.id and r.kind == "gradient")
+        row = self._sums.rows.gradients_of(self.given.leaf.id)[0]
         source, start = self._sums.source(row)
         if self._fold is None:
             terms = self._sums.terms
