@@ -30,11 +30,11 @@ ALL_ZERO = "likely the function does not depend on it, or only through an intege
 
 def look(session: Session, function: str, prepared: Prepared, ran: Ran, level: int = 4) -> None:
     """Warn if a gradient is not finite, or is zero for all of several elements; once for each argument."""
-    seeded = any(o.seeds for o in prepared.job.outputs)  # a seed may well be 0
-    for row in prepared.sums.rows.all:
-        if row.kind != "size":
-            continue
+    for row in prepared.sizes:
         size = ran.sums[row.id]
+        if 0 < size < math.inf:
+            continue
+        seeded = any(o.seeds for o in prepared.job.outputs)  # a seed may well be 0
         if not math.isfinite(size):
             what, why = "is not finite everywhere", NOT_FINITE
         elif prepared.count > 1 and size == 0 and not seeded:

@@ -16,7 +16,7 @@ from slangnb.devices.backend import Backend, choose, slangpy_version
 from slangnb.devices.caches import KnownGood, known_good, tuning_file
 from slangnb.devices.guard import Guard
 from slangnb.devices.opening import open_device
-from slangnb.devices.waiting import wait_for
+from slangnb.devices.waiting import fences, wait_for
 from slangnb.errors import BackendError, CallError, CompileError, GradientError
 from slangnb.runtime import guarding
 from slangnb.runtime.building import Builder, check_name, make_source, read_file
@@ -68,7 +68,7 @@ class Session:
         self._graph = Graph()
         self._modules: dict[str, Module] = {}
         self._unnamed: weakref.WeakValueDictionary[str, Module] = weakref.WeakValueDictionary()
-        self.stopped: int | None = None  # the submission whose wait was interrupted
+        self.stopped: int | None = None  # what an interrupted wait waited for
         self._reading: list[Path] = []
         self.said: set[Hashable] = set()  # warnings that are given once
         self.audits: dict[Hashable, GradientError | None] = {}  # what comparing forward and reverse mode found
@@ -83,6 +83,7 @@ class Session:
         if backend not in self._devices:
             self._devices[backend] = open_device(backend)
         self._backend = backend
+        self._fences = fences(self.device)
         self._known: KnownGood = known_good(slangpy_version(), backend.key)
         self._guard = Guard(backend, self.guard_seconds)
         if self.guard_enabled:
@@ -229,8 +230,7 @@ class Session:
         """Build again what imports `key`; what does not compile any more says so when it is called."""
         alive = self._alive()
         for unit in self._graph.dependents(key):
-            module = alive.get(unit.key)
-            if module is None:
+            if (module := alive.get(unit.key)) is None:
                 continue
             try:
                 self._builder.refresh(unit)
@@ -300,18 +300,17 @@ class Session:
 
     def wait(self, submitted: int | None = None) -> None:
         """Wait for the device, or for one submission; the stop button interrupts this, not the kernel that runs."""
-        device = self.device
-        if submitted is None:
-            submitted = device.submit_command_buffers([])
+        self.device  # noqa: B018 - raises once the session is closed
+        mark = self._fences.mark(submitted)
         try:
-            wait_for(device, submitted, self._backend.software)
+            wait_for(self._fences, mark, self._backend.software)
         except KeyboardInterrupt:
-            self.stopped = submitted
+            self.stopped = mark
             raise
 
     def busy(self) -> bool:
         """Tell whether the device still runs a kernel whose wait was stopped."""
-        if self.stopped is not None and self.device.is_submit_finished(self.stopped):
+        if self.stopped is not None and self._fences.passed(self.stopped):
             self.stopped = None
         return self.stopped is not None
 
@@ -348,6 +347,7 @@ class Session:
         if not (self._devices and self.busy()):
             self.plans.clear()
             self.pool.clear()
+            del self._fences  # it may hold a buffer
             for device in self._devices.values():
                 device.close()
         self._devices.clear()

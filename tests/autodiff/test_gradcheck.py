@@ -197,7 +197,8 @@ def test_indexed_tensors(session: Any, limit: int) -> None:
         assert [(v.checked, v.entries) for v in report.verdicts.values()] == [(24, 40), (4, 4), (10, 10)]
         assert sn.gradcheck(f, rows, w, b, x, _samples=6).verdicts["W"].checked == 6
     else:
-        assert not report.ok and report.verdicts["x"].verdict == "wrong"
+        # Which gradient suffers differs: software Vulkan loses terms of x, CUDA those of W.
+        assert not report.ok and "wrong" in {report.verdicts[name].verdict for name in ("W", "x")}
 
 
 def test_written_tensors(session: Any) -> None:

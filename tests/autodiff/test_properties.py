@@ -204,7 +204,7 @@ def within(got: Any, right: Any, bound: Any) -> None:
 
 def summed_bound(errors: np.ndarray, terms: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """Bound the error of a sum: that of its terms, of sums in float by each thread, and of the rounded result."""
-    steps = per_thread(terms.size, True) + 4
+    steps = per_thread(terms.size, "software") + 4
     return UNIT * unbroadcast(errors + steps * np.abs(terms), shape)
 
 
@@ -241,7 +241,7 @@ def test_forward_and_reverse_mode_agree(expressions: Any, which: int, seed: int)
     within(host(again), right.value, UNIT * right.error)
     left = (host(dy).astype(np.float64) * s).sum()
     other = sum((host(grads[n]).astype(np.float64) * v).sum() for n, v in zip("axy", directions, strict=True))
-    steps = per_thread(s.size, True) + 4
+    steps = per_thread(s.size, "software") + 4
     within(left, other, 2 * UNIT * (abs(s) * (errors + steps * paths)).sum())
 
 
@@ -456,7 +456,7 @@ def test_mean_is_the_sum_divided_by_the_count(exact: Any, shape: tuple[int, ...]
     value, grads = sn.value_and_grad(exact.poly, reduce="mean")(2.0, x)
     assert value == pytest.approx((2 * x * x + 3 * x).mean(dtype=np.float64), rel=4 * UNIT)
     np.testing.assert_allclose(grads["x"], (4 * x + 3) / x.size, rtol=8 * UNIT)
-    steps = per_thread(x.size, True) + 8
+    steps = per_thread(x.size, "software") + 8
     assert grads["a"] == pytest.approx((x * x).mean(dtype=np.float64), rel=steps * UNIT)
 
 

@@ -155,4 +155,4 @@ def test_overloads_of_different_length(session: Any) -> None:
 
 
 def test_elements_per_thread() -> None:
-    assert [per_thread(n) for n in (1, 1 << 15, 1 << 18, 1 << 26, 1 << 30)] == [1, 2, 16, 16, 128]
+    assert [per_thread(n, "cuda") for n in (1, 1 << 16, 1 << 18, 1 << 26, 1 << 30)] == [1, 1, 4, 16, 128]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,8 @@ from timing import Candidate
 from work import Work
 
 import slangnb as sn
+
+SHADERS = Path(__file__).parents[2] / "shaders"
 
 
 class Slang:
@@ -24,7 +27,7 @@ class Slang:
         self.work = work
         self.session = sn.session()
         self.wait = self.session.device.wait
-        self.function = self.session.compile(work.source)[work.function]
+        self.function = self.session.compile(work.source, include=(SHADERS,))[work.function]
         self.x = sn.tensor(work.x, dtype=work.element)
         #: Scalars stay numbers, weights become tensors: that is how a person passes them.
         self.shared = {k: sn.tensor(v) if isinstance(v, np.ndarray) else v for k, v in work.shared.items()}

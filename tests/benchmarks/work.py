@@ -31,36 +31,15 @@ float3 tonemap(float exposure, float lift, float white, float saturation, float 
 }
 """
 
-# The bounds are read into an `int` first, and a row is recomputed instead of stored: otherwise the compiler of the
-# backward kernel needs minutes, or does not return.
 MLP = f"""
+import mlp;
 import slangpy;
 
-[Differentiable, PreferRecompute]
-float row(IDiffTensor<float, 2> w, IDiffTensor<float, 1> b, int i, float x[{WIDTH}])
-{{
-    float s = b[i];
-    int n = w.shape[1];
-    [MaxIters({WIDTH})]
-    for (int k = 0; k < n; k++)
-        s += w[i, k] * x[k];
-    return s;
-}}
-
 [Differentiable]
-float mlp(IDiffTensor<float, 2> w1, IDiffTensor<float, 1> b1, IDiffTensor<float, 2> w2, IDiffTensor<float, 1> b2,
+float net(IDiffTensor<float, 2> w1, IDiffTensor<float, 1> b1, IDiffTensor<float, 2> w2, IDiffTensor<float, 1> b2,
           IDiffTensor<float, 1> w3, float x[{WIDTH}])
 {{
-    float h[{WIDTH}];
-    float y = 0.0f;
-    int n = w1.shape[0];
-    [MaxIters({WIDTH})]
-    for (int i = 0; i < n; i++)
-        h[i] = tanh(row(w1, b1, i, x));
-    [MaxIters({WIDTH})]
-    for (int i = 0; i < n; i++)
-        y += w3[i] * tanh(row(w2, b2, i, h));
-    return y;
+    return dot(w3, tanh(linear<{WIDTH}>(w2, b2, tanh(linear<{WIDTH}>(w1, b1, x)))));
 }}
 """
 
@@ -237,5 +216,5 @@ def mlp(batch: int) -> Work:
     x = rng.standard_normal((batch, WIDTH)).astype(np.float32)
     title = f"MLP {WIDTH}-{WIDTH}-{WIDTH}-1, batch {batch}, gradients to all weights"
     return Work(
-        "mlp", title, "value_and_grad", MLP, "mlp", shared, x, None, tuple(shared), mlp_formula, mlp_by_hand
+        "mlp", title, "value_and_grad", MLP, "net", shared, x, None, tuple(shared), mlp_formula, mlp_by_hand
     )  # fmt: skip

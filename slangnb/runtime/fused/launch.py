@@ -40,7 +40,7 @@ class Ran:
         By the id of the row; empty unless they were read.
     grads : dict of str to Tensor, Buffer or None
         Gradient of each wanted leaf, by id, and of each wanted indexed tensor, by name: a tensor where a tensor came
-        in, else a buffer, or None where it is among the sums.
+        in, else a buffer; nothing for one that is among the sums.
     outputs, tangents : dict of str to Tensor
         By the id of the output.
     """
@@ -102,7 +102,7 @@ class Prepared:
         dims, strides = collapse(self.shape, [strides_in(g, self.shape) for g in strided])
         self.kernel_id = kernel_id(job)
         measured = job.per_thread or session.tuned.get(self.kernel_id, self.count)
-        k = measured or per_thread(self.count, session.backend.software)
+        k = measured or per_thread(self.count, session.backend.key)
         threads = -(-self.count // (k * GROUP)) * GROUP
         self.job = replace(
             job,
@@ -126,6 +126,8 @@ class Prepared:
         self.sums = Sums(session, rows(self.job), self.slots, self._main)
         #: About what it keeps alive: arguments, and buffers of its own.
         self.bytes = sum(8 * self.count * len(g.leaf.parts) for g in self.given if not g.leaf.shared)
+        #: The rows that tell what is odd about a gradient.
+        self.sizes = [r for r in self.sums.rows.all if r.kind == "size"]
         #: Whether the gradients of this kind of call were looked at.
         self.looked = False
         self._make_ports()
@@ -167,14 +169,15 @@ class Prepared:
         ran = Ran()
         main = self._main
         for port in self._inputs:
-            g = port.given
-            port.bind(follow(sources[g.role], g.route))
+            port.bind(follow(sources[port.role], port.route))
         for t in self._read:
             main.put_dict(f"sn_in_{t.name}", follow(sources["value"], t.route).uniforms())
         if self.job.mode == "reverse":
             main.set("sn_factor", factor)
         stages = [main, *self.sums.stages]
         for out in self.gradients:
+            if not targets and out.by_sum:
+                continue
             g = out.given
             place, extra = out.bind(follow(sources["value"], g.route), targets.get(g.leaf.id), factor)
             ran.grads[g.leaf.id] = place

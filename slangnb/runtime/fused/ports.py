@@ -25,7 +25,7 @@ class Input:
     """Binds the value of one leaf; what is the same as at the last call stays bound."""
 
     def __init__(self, device: slangpy.Device, g: Given, main: Stage) -> None:
-        self.given = g
+        self.given, self.role, self.route = g, g.role, g.route
         self._device, self._main = device, main
         self._name = f"sn_in_{g.leaf.id}"
         self._names = [f"{self._name}_{k}" for k in range(len(g.leaf.parts))]
@@ -74,6 +74,8 @@ class Gradient:
         self._parts = len(g.leaf.parts)
         #: Whether Python reads it: from the sums, or from a buffer.
         self.on_host = g.held.kind != "tensor"
+        #: Whether it is among the sums, unless a target is given.
+        self.by_sum = g.leaf.shared and self.on_host
         self._own: slangpy.Buffer | None = None
         self._kind: tuple[Any, Any, int] | None = None  # of new tensors: type, shape, bytes
         self._whole: slangpy.Buffer | None = None
@@ -103,7 +105,7 @@ class Gradient:
             What brings it there after the main stage.
         """
         g = self.given
-        if g.leaf.shared and target is None and self.on_host:
+        if self.by_sum and target is None:
             return None, []
         made: Any = target if target is not None else self._own if self.on_host else self._like(value)
         buffer = made if made is self._own else made.storage

@@ -11,6 +11,8 @@ REDUCE_ENTRY = "slangnb_reduce"
 FOLD_ENTRY = "slangnb_fold"
 #: Threads that add one row.
 REDUCE_GROUP = 512
+#: Terms that a thread reads before it adds them: each addition waits for the one before it, the reads need not.
+READ_AHEAD = 8
 
 
 def _add(scalar: str) -> str:
@@ -43,8 +45,19 @@ void {REDUCE_ENTRY}(uint3 thread : SV_GroupThreadID, uint3 group : SV_GroupID, u
 {{
     {scalar} sum = 0.0;
     {scalar} rest = 0.0;
-    for (uint i = thread.x; i < slots; i += {REDUCE_GROUP})
-        add(sum, rest, partial[group.x * slots + i]);
+    for (uint i = thread.x; i < slots; i += {READ_AHEAD * REDUCE_GROUP})
+    {{
+        {scalar} terms[{READ_AHEAD}];
+        [ForceUnroll]
+        for (uint k = 0; k < {READ_AHEAD}; k++)
+        {{
+            uint at = i + k * {REDUCE_GROUP};
+            terms[k] = at < slots ? partial[group.x * slots + at] : {scalar}(0.0);
+        }}
+        [ForceUnroll]
+        for (uint k = 0; k < {READ_AHEAD}; k++)
+            add(sum, rest, terms[k]);
+    }}
     high[thread.x] = sum;
     low[thread.x] = rest;
     GroupMemoryBarrierWithGroupSync();

@@ -22,28 +22,35 @@ class Stage:
         self._kernel = kernel
         self._root = device.create_root_shader_object(kernel.program)
         self._cursor: Any = spy.ShaderCursor(self._root).find_entry_point(0)
+        self._places: dict[str, Any] = {}
         self._bound: dict[str, Any] = {}
         self.threads = 0
+
+    def _write(self, name: str, value: Any) -> None:
+        place = self._places.get(name)
+        if place is None:
+            place = self._places[name] = self._cursor[name]
+        place.write(value)
 
     def set(self, name: str, value: float | bool) -> None:
         """Bind a number."""
         if self._bound.get(name) != value or value != value or value == 0:  # NaN equals nothing, and -0.0 equals 0.0
-            self._cursor[name] = value
+            self._write(name, value)
             self._bound[name] = value
 
     def put(self, name: str, buffer: slangpy.Buffer) -> None:
         """Bind a buffer, and hold it."""
         if self._bound.get(name) is not buffer:
-            self._cursor[name] = buffer
+            self._write(name, buffer)
             self._bound[name] = buffer
 
     def put_loosely(self, name: str, buffer: slangpy.Buffer) -> None:
         """Bind a buffer of the pool, which counts who holds it."""
-        self._cursor[name] = buffer
+        self._write(name, buffer)
 
     def put_dict(self, name: str, value: dict[str, Any]) -> None:
         """Bind a struct of buffers and numbers."""
-        self._cursor[name] = value
+        self._write(name, value)
 
     def record(self, encoder: slangpy.CommandEncoder) -> None:
         """Record the launch."""

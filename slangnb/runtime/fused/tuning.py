@@ -6,17 +6,26 @@ from slangnb.errors import CallError
 from slangnb.runtime.fused.job import GROUP
 
 #: Fewer threads than this leave parts of the device idle: hardware, and software Vulkan.
-LEAST_THREADS, LEAST_THREADS_SOFTWARE = 1 << 14, 1 << 11
-#: Elements of a thread, at most, where there are enough: hardware, and software Vulkan.
-PER_THREAD, PER_THREAD_SOFTWARE = 16, 256
+LEAST_THREADS, LEAST_THREADS_SOFTWARE = 1 << 16, 1 << 11
+#: Elements of a thread, at most, where there are enough.
+PER_THREAD = {"cuda": 16, "software": 256}
+PER_THREAD_ELSE = 8
 MOST_THREADS = 65535 * GROUP
 
 
-def per_thread(count: int, software: bool = False) -> int:
+def per_thread(count: int, backend: str) -> int:
     """Give the number of elements that one thread takes.
 
-    Measured at 2^22 to 2^26 elements: 16 was the best, or within a few per cent of it, on CUDA and Vulkan. Software
-    Vulkan gains from long loops up to 256.
+    Measured at 2^22 to 2^26 elements, on an H100: 16 was the best on CUDA and 8 on Vulkan, or within a few per cent of
+    it. A costly function, such as a row of a neural network, gains from many threads: 2^16 calls of one took 5 ms with
+    one each, and 10 ms with four. Software Vulkan gains from long loops up to 256.
+
+    Parameters
+    ----------
+    count : int
+        Elements of the call.
+    backend : str
+        The backend's key, as in ``"software"``.
 
     Raises
     ------
@@ -25,12 +34,15 @@ def per_thread(count: int, software: bool = False) -> int:
 
     Examples
     --------
-    >>> per_thread(1 << 24), per_thread(1 << 15), per_thread(1000), per_thread(1 << 24, True)
-    (16, 2, 1, 256)
+    >>> per_thread(1 << 24, "cuda"), per_thread(1 << 17, "vulkan"), per_thread(1000, "cuda")
+    (16, 2, 1)
+    >>> per_thread(1 << 24, "software")
+    256
     """
     if count >= 1 << 32:
         raise CallError(f"{count} elements are too many for one call", remedy="split the data and add the results")
-    k, least = (PER_THREAD_SOFTWARE, LEAST_THREADS_SOFTWARE) if software else (PER_THREAD, LEAST_THREADS)
+    k = PER_THREAD.get(backend, PER_THREAD_ELSE)
+    least = LEAST_THREADS_SOFTWARE if backend == "software" else LEAST_THREADS
     while k > 1 and count // k < least:
         k //= 2
     while -(-count // k) > MOST_THREADS:
