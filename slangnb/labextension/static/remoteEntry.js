@@ -1,0 +1,52 @@
+// A prebuilt JupyterLab extension, written by hand: a Module Federation container, that is an object with
+// init(shareScope) and get(module). It brings no library: all that it needs is shared by JupyterLab itself.
+(() => {
+  'use strict';
+
+  const NEEDED = {
+    codemirror: '@jupyterlab/codemirror',
+    language: '@codemirror/language',
+    state: '@codemirror/state',
+    view: '@codemirror/view'
+  };
+  const here = document.currentScript.src;
+  let scope = {};
+
+  // Give the copy of a module that JupyterLab itself uses; another copy would not be the same to its editors.
+  async function shared(name) {
+    const versions = Object.values(scope[name] || {});
+    const own = versions.find(v => v.loaded) || versions.find(v => v.from === 'CORE_FEDERATION') || versions[0];
+    if (!own) {
+      throw new Error(`${name} is not shared`);
+    }
+    return (await own.get())();
+  }
+
+  async function extension() {
+    const names = Object.keys(NEEDED);
+    const modules = await Promise.all(names.map(name => shared(NEEDED[name])));
+    const { makePlugin } = await import(new URL('plugin.js', here).href);
+    return [makePlugin(Object.fromEntries(names.map((name, i) => [name, modules[i]])))];
+  }
+
+  window._JUPYTERLAB = window._JUPYTERLAB || {};
+  window._JUPYTERLAB.slangnb = {
+    init(shareScope) {
+      scope = shareScope;
+    },
+
+    async get(module) {
+      if (module !== './extension') {
+        throw new Error(`slangnb: no module ${module}`);
+      }
+      let plugins = [];
+      try {
+        plugins = await extension();
+      } catch (error) {
+        // Voila and other hosts share fewer modules: there, be an extension without plugins.
+        console.debug('slangnb: no highlighting here:', error);
+      }
+      return () => ({ __esModule: true, default: plugins });
+    }
+  };
+})();
