@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter
 
-from slangnb.views.measure import Array, Mask
+from slangnb.views.measure import Array, Mask, limits
 from slangnb.views.model import Panel, Role
 from slangnb.views.style import (
     COMPONENTS,
@@ -60,7 +60,7 @@ def empty(ax: Axes) -> None:
 def _range(panel: Panel, zero: bool, room: float) -> tuple[float, float]:
     """Give the limits of an axis of numbers, with room around the data."""
     lo, hi = panel.limits.lo, panel.limits.hi
-    if panel.limits.symmetric and panel.stats.min is not None and panel.stats.max is not None:
+    if panel.limits.symmetric and panel.stats.min is not None and panel.stats.max is not None and not _shared(panel):
         lo, hi = panel.stats.min, panel.stats.max
     if zero:
         lo, hi = min(lo, 0.0), max(hi, 0.0)
@@ -73,12 +73,21 @@ def _range(panel: Panel, zero: bool, room: float) -> tuple[float, float]:
     )
 
 
+def _shared(panel: Panel) -> bool:
+    """Whether the limits are wider than those of its own elements: panels of other steps share them."""
+    own = limits(panel.stats, symmetric=panel.limits.symmetric)
+    return (panel.limits.lo, panel.limits.hi) != (own.lo, own.hi)
+
+
 def _from_zero(panel: Panel, role: Role) -> bool:
     """Whether bars from zero would still show the differences."""
     lo, hi = panel.stats.min, panel.stats.max
     if role == "gradient" or lo is None or hi is None:
         return True
-    return max(abs(lo), abs(hi)) <= 4 * (hi - lo) or lo == hi
+    if _shared(panel):
+        lo, hi = panel.limits.lo, panel.limits.hi
+    # Halved: the distance of the largest numbers is past the largest float.
+    return max(abs(lo), abs(hi)) / 2 <= 4 * (hi / 2 - lo / 2) or lo == hi
 
 
 def _mark_line(ax: Axes, positions: Array, marks: Sequence[Mask], words: bool) -> None:

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-import io
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import matplotlib.style
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
-from matplotlib.text import Text
-
 from slangnb.views import curves, raster
 from slangnb.views.model import PairModel, Panel, Role
+from slangnb.views.page import DPI, Page, render, shorten
 from slangnb.views.style import CELLS, INK, MARK, MONO, MUTED, PAPER, SMALL
 from slangnb.views.text import heading, statistics
-
-DPI = 144
 
 # Inches.
 _PAGE, _SINGLE = 9.4, 5.2
 _LEFT, _RIGHT, _GAP = 0.52, 0.22, 0.62
 _TITLE, _LABEL, _TICKS, _STATS, _CAPTION, _PAD = 0.44, 0.26, 0.24, 0.2, 0.2, 0.12
-_LONGEST_NAME = 48
 
 
 @dataclass(frozen=True)
@@ -48,27 +38,6 @@ class _Row:
     boxes: tuple[_Box, ...]
     width: float
     height: float
-
-
-class _Page:
-    """A figure measured in inches from its top left corner."""
-
-    def __init__(self, width: float, height: float) -> None:
-        self.width, self.height = width, height
-        self.figure = Figure(figsize=(width, height), facecolor=PAPER)
-        self.canvas = FigureCanvasAgg(self.figure)
-
-    def axes(self, left: float, top: float, width: float, height: float) -> Axes:
-        bottom = 1 - (top + height) / self.height
-        return self.figure.add_axes((left / self.width, bottom, width / self.width, height / self.height))
-
-    def text(self, left: float, top: float, words: str, **style: object) -> Text:
-        # User text may hold dollar signs; it is never mathematics.
-        options: dict[str, object] = {"va": "baseline", "parse_math": False, **style}
-        return self.figure.text(left / self.width, 1 - top / self.height, words, **options)  # type: ignore[arg-type]
-
-    def wide(self, text: Text) -> float:
-        return text.get_window_extent(self.canvas.get_renderer()).width / self.figure.dpi
 
 
 def _is_long(panel: Panel) -> bool:
@@ -137,13 +106,8 @@ def _stacked(model: PairModel, tail: float) -> _Row:
     return _Row(model, tuple(boxes), _PAGE, top - _LABEL - 0.06 + _TICKS + tail)
 
 
-def _shorten(name: str) -> str:
-    one_line = " ".join(name.split())
-    return one_line if len(one_line) <= _LONGEST_NAME else one_line[: _LONGEST_NAME - 1] + "…"
-
-
-def _draw_title(page: _Page, row: _Row, top: float) -> None:
-    bold = page.text(_LEFT, top + 0.3, _shorten(row.model.name), weight="bold", size=12, color=INK)
+def _draw_title(page: Page, row: _Row, top: float) -> None:
+    bold = page.text(_LEFT, top + 0.3, shorten(row.model.name), weight="bold", size=12, color=INK)
     after = _LEFT + page.wide(bold) + 0.12
     info = page.text(after, top + 0.3, heading(row.model), size=9, color=MUTED)
     over = after + page.wide(info) - (row.width - 0.1)
@@ -151,7 +115,7 @@ def _draw_title(page: _Page, row: _Row, top: float) -> None:
         info.set_fontsize(max(5.0, 9 * (1 - over / page.wide(info))))
 
 
-def _draw_label(page: _Page, box: _Box, top: float) -> None:
+def _draw_label(page: Page, box: _Box, top: float) -> None:
     """Write what a panel is, what deserves attention in it, and its statistics."""
     line = top + box.top - 0.09
     page.text(box.left, line, box.role, size=9.5, color=INK)
@@ -171,7 +135,7 @@ def _draw_label(page: _Page, box: _Box, top: float) -> None:
     page.text(box.left, below, words, size=7.5, color=MUTED, family=MONO)
 
 
-def _draw_facets(page: _Page, box: _Box, top: float) -> None:
+def _draw_facets(page: Page, box: _Box, top: float) -> None:
     """Draw each component in its own cell of a grid."""
     count = box.panel.array.shape[0]
     down = 1 if count <= 2 else 2
@@ -200,7 +164,7 @@ def _draw_facets(page: _Page, box: _Box, top: float) -> None:
         )
 
 
-def _draw_panel(page: _Page, box: _Box, top: float) -> None:
+def _draw_panel(page: Page, box: _Box, top: float) -> None:
     panel, role = box.panel, box.role
     if panel.kind == "facets":
         _draw_facets(page, box, top)
@@ -228,7 +192,7 @@ def _draw_panel(page: _Page, box: _Box, top: float) -> None:
         raster.scale_strip(strip, panel, role, box.width)
 
 
-def _draw_row(page: _Page, row: _Row, top: float) -> None:
+def _draw_row(page: Page, row: _Row, top: float) -> None:
     _draw_title(page, row, top)
     for box in row.boxes:
         _draw_panel(page, box, top)
@@ -272,19 +236,14 @@ def to_png(models: PairModel | Sequence[PairModel], dpi: int = DPI, *, title: st
     """
     models = [models] if isinstance(models, PairModel) else list(models)
     rows = [_plan(model) for model in models]
-    # "default" holds only while drawing: a notebook's own style would otherwise leak into the picture.
-    with matplotlib.style.context("default"), warnings.catch_warnings():
-        # Names in scripts that the font lacks are drawn as boxes; the HTML beside the picture has them right.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        page = _Page(*page_size(models, title))
-        page.figure.set_dpi(dpi)
+
+    def draw(page: Page) -> None:
         top = 0.0
         if title:
-            page.text(_LEFT, 0.28, _shorten(title), size=14, weight="bold", color=INK)
+            page.text(_LEFT, 0.28, shorten(title), size=14, weight="bold", color=INK)
             top = 0.36
         for row in rows:
             _draw_row(page, row, top)
             top += row.height
-        file = io.BytesIO()
-        page.figure.savefig(file, format="png", dpi=dpi, facecolor=PAPER, metadata={"Software": None})
-    return file.getvalue()
+
+    return render(page_size(models, title), draw, dpi)

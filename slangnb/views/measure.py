@@ -210,14 +210,28 @@ def histogram(array: Array, stats: Stats, *, bins: int = 64) -> Histogram | None
     Histogram or None
         None when there is nothing to see: fewer elements than bins, all equal, or none finite.
     """
+    edges = histogram_edges(stats, bins)
+    if edges is None or stats.min is None or stats.max is None:
+        return None
+    counts = np.zeros(bins, np.int64)
+    for piece in _pieces(array):
+        counts += np.histogram(piece[np.isfinite(piece)], bins, (stats.min, stats.max))[0]
+    return Histogram(counts, edges)
+
+
+def histogram_edges(stats: Stats, bins: int = 64) -> Floats | None:
+    """Give the edges of the bins of a histogram, or None when there is nothing to see.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> histogram_edges(measure(np.arange(5.0)), 4), histogram_edges(measure(np.zeros(5)), 4)
+    (array([0., 1., 2., 3., 4.]), None)
+    """
     if stats.min is None or stats.max is None or stats.count < bins:
         return None
     span = stats.max - stats.min
     # Steps must be wide enough to have different edges; ranges past the largest float have no width at all.
     if not np.isfinite(span) or span <= 1e-12 * max(abs(stats.min), abs(stats.max)) or span < 1e-300:
         return None
-    edges = np.linspace(stats.min, stats.max, bins + 1)
-    counts = np.zeros(bins, np.int64)
-    for piece in _pieces(array):
-        counts += np.histogram(piece[np.isfinite(piece)], bins, (stats.min, stats.max))[0]
-    return Histogram(counts, edges)
+    return np.linspace(stats.min, stats.max, bins + 1)

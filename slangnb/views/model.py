@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -122,7 +123,8 @@ class PairModel:
         return (value,) if self.gradient is None else (value, ("gradient", self.gradient))
 
 
-def _checked(array: Array, what: str) -> Array:
+def checked(array: Array, what: str) -> Array:
+    """Give the array back; a CallError when it holds no real numbers."""
     if array.dtype.kind == "c":
         raise CallError(
             f"{what} is complex ({array.dtype}), which has no single picture",
@@ -135,14 +137,22 @@ def _checked(array: Array, what: str) -> Array:
     return array
 
 
-def _is_colour(array: Array, stats: Stats) -> bool:
-    if array.dtype.kind == "u" and array.dtype.itemsize == 1:
+def is_colour(dtype: np.dtype[Any], stats: Stats) -> bool:
+    """Whether elements of three or four components can be drawn as colours."""
+    if dtype.kind == "u" and dtype.itemsize == 1:
         return True
     inside = stats.min is not None and stats.max is not None and stats.min >= 0 and stats.max <= 1
-    return array.dtype.kind == "f" and inside
+    return dtype.kind == "f" and inside
 
 
-def make_panel(array: Array, layout: Layout, *, gradient: bool = False, stats: Stats | None = None) -> Panel:
+def make_panel(
+    array: Array,
+    layout: Layout,
+    *,
+    gradient: bool = False,
+    stats: Stats | None = None,
+    counted: Callable[[], Histogram | None] | None = None,
+) -> Panel:
     """Reduce an array to what is drawn of it, and measure it.
 
     Parameters
@@ -155,6 +165,8 @@ def make_panel(array: Array, layout: Layout, *, gradient: bool = False, stats: S
         Centre the limits on zero, and keep the elements farthest from zero.
     stats : Stats or None
         Those of `array`, where they are known.
+    counted : callable or None
+        Gives the histogram of `array`, where it is known.
 
     Returns
     -------
@@ -187,7 +199,7 @@ def make_panel(array: Array, layout: Layout, *, gradient: bool = False, stats: S
     elif layout.kind in ("image", "facets", "rgb"):
         panel = _image(panel, gradient)
         if layout.kind != "rgb":
-            panel = replace(panel, histogram=histogram(array, stats))
+            panel = replace(panel, histogram=histogram(array, stats) if counted is None else counted())
     elif layout.kind == "empty":
         panel = replace(panel, text="")
     # What changes in the caller's array later must not change the picture.
@@ -203,14 +215,25 @@ def _line(panel: Panel) -> Panel:
     if count <= reduce.LINE_POINTS:
         return replace(panel, array=lines, marks=marks(lines), positions=np.arange(count, dtype=np.float64))
     low, high, found, positions = reduce.envelope(lines)
-    said = f"{count} elements drawn as the smallest and largest of each of {reduce.LINE_COLUMNS} columns"
+    said = said_envelope(count)
     return replace(panel, array=low, upper=high, marks=found, positions=positions, caption=_join(panel.caption, said))
+
+
+def said_envelope(count: int) -> str:
+    """Say how a long line is drawn."""
+    return f"{count} elements drawn as the smallest and largest of each of {reduce.LINE_COLUMNS} columns"
+
+
+def said_blocks(steps: tuple[int, int], colours: bool) -> str:
+    """Say how a large image is drawn; nothing when all of it is."""
+    which = "first" if colours else "most extreme"
+    return f"each pixel shows the {which} of {steps[0]} x {steps[1]} elements" if steps != (1, 1) else ""
 
 
 def _image(panel: Panel, gradient: bool) -> Panel:
     image = panel.array
     rows, columns = image.shape[1:] if panel.kind == "facets" else image.shape[:2]
-    steps = reduce.block_steps(rows, columns)
+    steps = reduce.block_steps(rows, columns, reduce.image_words(image.dtype, image.size // (rows * columns)))
     if panel.kind == "rgb":
         return _colours(panel, steps)
     if steps == (1, 1):
@@ -218,17 +241,14 @@ def _image(panel: Panel, gradient: bool) -> Panel:
     if panel.kind == "image":
         drawn, found = reduce.blocks(image, steps, about_zero=gradient)
     else:
-        layers = [reduce.blocks(layer, steps, about_zero=gradient) for layer in image]
-        drawn = np.stack([layer for layer, _ in layers])
-        masks = [(m.nan, m.pos_inf, m.neg_inf) for _, m in layers]
-        found = Marks(*(np.stack(group) for group in zip(*masks, strict=True)))
-    said = f"each pixel shows the most extreme of {steps[0]} x {steps[1]} elements"
+        drawn, found = reduce.layers(image, steps, about_zero=gradient)
+    said = said_blocks(steps, False)
     return replace(panel, array=drawn, marks=found, steps=steps, caption=_join(panel.caption, said))
 
 
 def _colours(panel: Panel, steps: tuple[int, int]) -> Panel:
     image, found = reduce.colours(panel.array, steps)
-    said = f"each pixel shows the first of {steps[0]} x {steps[1]} elements" if steps != (1, 1) else ""
+    said = said_blocks(steps, True)
     return replace(panel, array=image, marks=found, steps=steps, caption=_join(panel.caption, said))
 
 
@@ -285,33 +305,65 @@ def pair_model(
     >>> model.value.kind, model.note
     ('line', 'gradient is 0 everywhere')
     """
-    _checked(value, name)
-    if gradient is not None and _checked(gradient, f"the gradient of {name}").shape != value.shape:
+    checked(value, name)
+    if gradient is not None and checked(gradient, f"the gradient of {name}").shape != value.shape:
         raise CallError(
             f"the gradient of {name} has shape {gradient.shape} and its value {value.shape}",
             remedy="give a gradient of the value's own shape",
         )
     shape = value.shape[: value.ndim - len(element)]
     stats = measure(value)
-    colour = _is_colour(value, stats)
-    # A plain array whose last axis is as short as a vector is most likely an image or a field of vectors.
-    drawn_shape, drawn_element, said = shape, element, ""
-    if not element and len(shape) == 3 and shape[-1] in (2, 3, 4) and min(shape[:2]) > 4:
-        drawn_shape, drawn_element = shape[:2], shape[2:]
-        said = "last axis drawn as colour" if colour and shape[-1] > 2 else f"last axis drawn as {shape[-1]} components"
+    colour = is_colour(value.dtype, stats)
+    drawn_shape, drawn_element = drawn_as(shape, element)
     drawn = make_panel(value, reduce.choose(drawn_shape, drawn_element, colour=colour), stats=stats)
     slope = None
     if gradient is not None:
         slope = make_panel(gradient, reduce.choose(drawn_shape, drawn_element), gradient=True)
-        if drawn.kind == "rgb":
-            slope = replace(slope, labels=drawn.labels)
+    words = dtype_words(value.dtype, element)
+    said = said_last_axis(drawn_element, colour) if drawn_element != element else ""
+    return join_panels(drawn, slope, name=name, dtype=words, shape=shape, device=device, said=said, remark=remark)
+
+
+def drawn_as(shape: tuple[int, ...], element: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Take a last axis that is as short as a vector for components: most likely an image or a field of vectors.
+
+    Examples
+    --------
+    >>> drawn_as((64, 64, 3), ()), drawn_as((3, 64, 64), ())
+    (((64, 64), (3,)), ((3, 64, 64), ()))
+    """
+    if not element and len(shape) == 3 and shape[-1] in (2, 3, 4) and min(shape[:2]) > 4:
+        return shape[:2], shape[2:]
+    return shape, element
+
+
+def said_last_axis(element: tuple[int, ...], colour: bool) -> str:
+    """Say that the last axis was taken for components."""
+    as_colour = colour and element[0] > 2
+    return "last axis drawn as colour" if as_colour else f"last axis drawn as {element[0]} components"
+
+
+def join_panels(
+    value: Panel,
+    gradient: Panel | None,
+    *,
+    name: str,
+    dtype: str,
+    shape: tuple[int, ...],
+    device: str = "",
+    said: str = "",
+    remark: str = "",
+) -> PairModel:
+    """Put two panels together; the captions and what deserves attention become those of the pair."""
+    if gradient is not None and value.kind == "rgb":
+        gradient = replace(gradient, labels=value.labels)
     return PairModel(
         name=name,
-        dtype=dtype_words(value.dtype, element),
+        dtype=dtype,
         shape=shape,
         device=device,
-        value=drawn,
-        gradient=slope,
-        caption=_join(said, drawn.caption, slope.caption if slope is not None else "", remark),
-        note=_notes(drawn, slope),
+        value=value,
+        gradient=gradient,
+        caption=_join(said, value.caption, gradient.caption if gradient is not None else "", remark),
+        note=_notes(value, gradient),
     )

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import base64
+import uuid
+import zlib
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slangnb.errors import CallError
+from slangnb.views import frontend
 from slangnb.views.model import PairModel
-from slangnb.views.sources import read, rows
+from slangnb.views.source import Source, source
+from slangnb.views.sources import rows
 from slangnb.views.text import plain
+
+if TYPE_CHECKING:
+    from slangnb.views.live import LivePair
+
+#: A picture of more rows than this stays still.
+MOST_LIVE = 8
 
 Bundle = tuple[dict[str, str], dict[str, dict[str, int]]]
 
@@ -19,7 +29,10 @@ Bundle = tuple[dict[str, str], dict[str, dict[str, int]]]
 class PairView:
     """Values beside their gradients; renders as a picture in a notebook and as text in a terminal.
 
-    The data are read when the view is made: what happens to a tensor later does not change it.
+    Where a browser watches, the picture comes alive: a script that the kernel sends draws over it. What is stored in
+    the notebook is the picture alone, so that it is there without a kernel, on web viewers and in exported pages.
+
+    The data are read when the view is made and in `update`: what else happens to a tensor does not change it.
 
     Parameters
     ----------
@@ -27,6 +40,10 @@ class PairView:
         One row each.
     title : str
         Written above the rows.
+    sources : sequence of Source
+        Where the models came from, in the same order; without them the view stays as it is.
+    live : bool
+        Read the numbers again after each cell that may have changed them.
 
     Examples
     --------
@@ -36,9 +53,71 @@ class PairView:
       value     [1. 2.]  min 1  max 2  mean 1.5  norm 2.236
     """
 
-    def __init__(self, models: Sequence[PairModel], title: str = "") -> None:
-        self.models = tuple(models)
+    def __init__(
+        self, models: Sequence[PairModel], title: str = "", sources: Sequence[Source] = (), live: bool = False
+    ) -> None:
+        self._models: tuple[PairModel, ...] | None = tuple(models)
         self.title = title
+        self.live = live
+        self._sources = tuple(sources)
+        self._widgets: list[LivePair] = []
+
+    @property
+    def models(self) -> tuple[PairModel, ...]:
+        """What is drawn, one per row."""
+        if self._models is None:
+            self._models = tuple(one.model() for one in self._sources)
+        return self._models
+
+    @property
+    def widget(self) -> Any:
+        """The live view as a Jupyter widget, to be placed among others; several rows come in a box."""
+        made = self._make_widgets("")
+        if len(made) == 1:
+            return made[0]
+        import ipywidgets
+
+        return ipywidgets.VBox(made)
+
+    def update(self) -> None:
+        """Read the numbers again, and draw them where the view is shown.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> x = np.array([1.0, 2.0])
+        >>> view = show(x=x)
+        >>> x[:] = 3.0
+        >>> view.update()
+        >>> view
+        x  float64 (2,)
+          value     [3. 3.]  min 3  max 3  mean 3  norm 4.243
+        """
+        if not self._sources:
+            return
+        shown = [w for w in self._widgets if w.seen]
+        # Text and static picture are made when they are asked for: measuring takes longer than drawing.
+        for one in self._sources if not shown else ():
+            one.refresh()
+        self._models = None
+        self.__dict__.pop("_png", None)
+        for widget in shown:
+            widget.update()
+
+    def _make_widgets(self, key: str) -> list[LivePair]:
+        """Make widgets that draw over the static picture of that key; those without a key stand by themselves."""
+        # anywidget is only needed, and only imported, where there is something to be alive in.
+        from slangnb.views.live import LivePair
+
+        # Lives in the page and the kernel only; what the notebook stores is the same on every run.
+        group, count = uuid.uuid4().hex, len(self._sources)
+        made = [LivePair(one, key=key, group=group, row=i, count=count) for i, one in enumerate(self._sources)]
+        self._widgets += made
+        current = frontend.shell()
+        if self.live and current is not None:
+            for widget in made:
+                frontend.Watch(widget).start(current)
+        return made
 
     def __repr__(self) -> str:
         text = "\n".join(plain(model) for model in self.models)
@@ -55,19 +134,29 @@ class PairView:
         self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
     ) -> Bundle:
         """Give text, script-free HTML and PNG as one bundle, as IPython asks for it."""
+        from slangnb.views.compact import compact
         from slangnb.views.figure import page_size
         from slangnb.views.html import fragment
 
         width, height = page_size(self.models, self.title)
+        png = compact(self._png)
         data = {
             "text/plain": repr(self),
-            "text/html": fragment(self.models, self._png, title=self.title),
-            "image/png": base64.b64encode(self._png).decode("ascii"),
+            "text/html": self._html(fragment(self.models, png, title=self.title)),
+            "image/png": base64.b64encode(png).decode("ascii"),
         }
         # The size in CSS pixels keeps the picture sharp on dense screens instead of twice as large.
         metadata = {"image/png": {"width": round(96 * width), "height": round(96 * height)}}
         kept = [kind for kind in data if (not include or kind in include) and (not exclude or kind not in exclude)]
         return {kind: data[kind] for kind in kept}, {kind: metadata[kind] for kind in kept if kind in metadata}
+
+    def _html(self, figure: str) -> str:
+        """Name the picture, so that its live form finds it on the page; by what it shows, the same on every run."""
+        key = f"{zlib.crc32(figure.encode()):08x}"
+        known = any(widget.key == key and widget.comm is not None for widget in self._widgets)
+        if not known and 0 < len(self._sources) <= MOST_LIVE and frontend.has_page():
+            frontend.keep(frontend.shell(), self._make_widgets(key))
+        return f'<div data-slangnb-view="{key}">{figure}</div>'
 
     def save(self, path: str | Path) -> Path:
         """Write the view to a file.
@@ -114,7 +203,7 @@ class PairView:
         return target
 
 
-def show(*tensors: Any, title: str = "", **named: Any) -> PairView:
+def show(*tensors: Any, title: str = "", live: bool = False, **named: Any) -> PairView:
     """Show values and their gradients side by side.
 
     Parameters
@@ -123,13 +212,16 @@ def show(*tensors: Any, title: str = "", **named: Any) -> PairView:
         One row each; a dict gives a row per entry.
     title : str
         Names the row when there is only one; otherwise written above the rows.
+    live : bool
+        In JupyterLab, draw again after each cell or callback that may have changed the numbers.
     **named
         Further rows with their names: `show(height=x)`.
 
     Returns
     -------
     PairView
-        A notebook shows it when it is the last line of a cell. `.save("x.png")` writes it to a file.
+        A notebook shows it when it is the last line of a cell. `.update()` reads the numbers again,
+        `.save("x.png")` writes the picture to a file, `.widget` is the live view by itself.
 
     Raises
     ------
@@ -146,6 +238,8 @@ def show(*tensors: Any, title: str = "", **named: Any) -> PairView:
     """
     if not isinstance(title, str):
         raise CallError("title is the title, a text", remedy="to name a row 'title', write show({'title': x})")
+    if not isinstance(live, bool):
+        raise CallError("live is True or False", remedy="to name a row 'live', write show({'live': x})")
     single = len(tensors) + len(named) == 1
     entries: list[tuple[str, Any]] = []
     for i, thing in enumerate(tensors):
@@ -157,8 +251,9 @@ def show(*tensors: Any, title: str = "", **named: Any) -> PairView:
     if not entries:
         raise CallError("nothing was given to show", remedy="write show(x), or show(height=x) to name the row")
     if single and tensors and title and not isinstance(tensors[0], Mapping):
-        return PairView([read(tensors[0], title)])
-    return PairView([read(thing, name) for name, thing in entries], title)
+        entries, title = [(title, tensors[0])], ""
+    sources = [source(thing, name) for name, thing in entries]
+    return PairView([one.model() for one in sources], title, sources, live)
 
 
 def mimebundle(tensor: Any, include: Collection[str] | None = None, exclude: Collection[str] | None = None) -> Bundle:

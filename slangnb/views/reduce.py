@@ -5,8 +5,9 @@ Pure functions of shapes and numpy arrays. Nothing is left out in silence: each 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -18,6 +19,11 @@ LINE_POINTS = 4096
 LINE_COLUMNS = 1024
 IMAGE_SIDE = 512
 MAX_FACETS = 4
+#: More elements than this are reduced where they lie, and drawn with at most so many words of four bytes.
+LARGE = 1 << 20
+IMAGE_WORDS = 240_000
+#: Distances that differ by less than this share are equal.
+TIE = 1 - 2.0**-20
 
 
 @dataclass(frozen=True)
@@ -45,7 +51,8 @@ def _middle(shape: tuple[int, ...], keep: int) -> tuple[tuple[int | slice, ...],
     return index, f"slice [{written}] of {of}"
 
 
-def _component_labels(count: int) -> tuple[str, ...]:
+def component_labels(count: int) -> tuple[str, ...]:
+    """Name the components of a vector type."""
     return tuple("xyzw"[:count]) if count <= 4 else tuple(str(i) for i in range(count))
 
 
@@ -93,7 +100,7 @@ def choose(shape: tuple[int, ...], element: tuple[int, ...] = (), *, colour: boo
 
 
 def _choose_vectors(shape: tuple[int, ...], count: int, colour: bool) -> Layout:
-    labels = _component_labels(count)
+    labels = component_labels(count)
     if all(size == 1 for size in shape):
         index: tuple[int | slice, ...] = (*(0,) * len(shape), slice(None))
         return Layout("line", index, labels)
@@ -150,9 +157,35 @@ def envelope(lines: Array, columns: int = LINE_COLUMNS) -> tuple[Floats, Floats,
     return low, high, reduced, (starts + ends - 1) / 2.0
 
 
-def block_steps(rows: int, columns: int) -> tuple[int, int]:
-    """How many rows and columns of elements one drawn pixel stands for."""
-    return -(-rows // IMAGE_SIDE), -(-columns // IMAGE_SIDE)
+def block_steps(rows: int, columns: int, words: float = 1.0) -> tuple[int, int]:
+    """How many rows and columns of elements one drawn pixel stands for.
+
+    Large images get fewer pixels, so that those of a value and its gradient are read back in less than 2 MB.
+
+    Parameters
+    ----------
+    rows, columns : int
+    words : float
+        Words of four bytes that one pixel takes.
+
+    Examples
+    --------
+    >>> block_steps(1024, 1024), block_steps(4096, 4096), block_steps(4096, 4096, 3)
+    ((2, 2), (8, 9), (15, 15))
+    """
+    down, across = -(-rows // IMAGE_SIDE), -(-columns // IMAGE_SIDE)
+    if rows * columns * words <= LARGE:
+        return down, across
+    while True:
+        tall, wide = -(-rows // down), -(-columns // across)
+        if tall * wide * words <= IMAGE_WORDS:
+            return down, across
+        down, across = (down, across + 1) if wide >= tall else (down + 1, across)
+
+
+def image_words(dtype: np.dtype[Any], components: int = 1) -> float:
+    """Give the words that one pixel takes; double is not drawn coarser than float."""
+    return components * min(dtype.itemsize, 4) / 4
 
 
 def blocks(image: Array, steps: tuple[int, int], *, about_zero: bool) -> tuple[Floats, Marks]:
@@ -188,20 +221,49 @@ def blocks(image: Array, steps: tuple[int, int], *, about_zero: bool) -> tuple[F
         cells = padded.reshape(len(slab), wide, across).transpose(1, 0, 2).reshape(wide, -1)
         inside = there.reshape(len(slab), wide, across).transpose(1, 0, 2).reshape(wide, -1)
         finite = np.isfinite(cells)
-        safe = np.where(finite, cells, 0.0)
-        if about_zero:
-            centre = np.zeros((wide, 1))
-        else:
-            # Divided first: the sum of large elements may be past the largest float.
-            counts = np.maximum(finite.sum(axis=1, keepdims=True), 1)
-            centre = (safe / counts).sum(axis=1, keepdims=True)
-        distance = np.where(finite, np.abs(safe / 2 - centre / 2), -1.0)
-        picked = distance.argmax(axis=1)
-        some = finite.any(axis=1)
-        drawn[top, some] = cells[np.arange(wide), picked][some]
+        # Divided first: the sum of large elements may be past the largest float.
+        share = 2.0 ** -math.ceil(math.log2(down * across))
+        sums = (np.where(finite, cells, 0.0) * share).sum(axis=1) / np.maximum(finite.sum(axis=1), 1) / share
+        low = np.where(finite, cells, np.inf).min(axis=1)
+        high = np.where(finite, cells, -np.inf).max(axis=1)
+        drawn[top] = extreme(low, high, np.zeros(wide) if about_zero else sums)
         for mask, found in zip(masks, (np.isnan(cells) & inside, np.isposinf(cells), np.isneginf(cells)), strict=True):
             mask[top] = found.any(axis=1)
     return drawn, Marks(*masks)
+
+
+def layers(images: Array, steps: tuple[int, int], *, about_zero: bool) -> tuple[Floats, Marks]:
+    """Reduce images (k, rows, columns) as `blocks` does, each by itself."""
+    found = [blocks(image, steps, about_zero=about_zero) for image in images]
+    masks = [(m.nan, m.pos_inf, m.neg_inf) for _, m in found]
+    return np.stack([drawn for drawn, _ in found]), Marks(*(np.stack(group) for group in zip(*masks, strict=True)))
+
+
+def extreme(low: Floats, high: Floats, centre: Floats) -> Floats:
+    """Choose the smallest or the largest element of each block, whichever is farther from a centre.
+
+    One of the two always is the farthest of all. Of equal distances it is the largest element; distances within
+    rounding count as equal, so that the order in which a mean was summed has no part in the choice.
+
+    Parameters
+    ----------
+    low, high, centre : float64 arrays of one shape
+        Infinite the wrong way round where a block has no finite element.
+
+    Returns
+    -------
+    float64 array
+        NaN where a block has no finite element.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> extreme(np.array([-1.0, -3.0]), np.array([1.0, 2.0]), np.zeros(2))
+    array([ 1., -3.])
+    """
+    # Halved, so that the distance of the largest numbers is still finite.
+    above, below = high / 2 - centre / 2, centre / 2 - low / 2
+    return np.where(low > high, np.nan, np.where(above >= below * TIE, high, low))
 
 
 def colours(image: Array, steps: tuple[int, int]) -> tuple[Array, Marks]:

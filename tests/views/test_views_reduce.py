@@ -111,7 +111,10 @@ def test_blocks_keep_the_largest_magnitude_and_every_mark(image: np.ndarray, ste
     assert found.neg_inf.any() == np.isneginf(image).any()
 
 
-@pytest.mark.parametrize(("rows", "columns", "steps"), [(512, 512, (1, 1)), (513, 12, (2, 1)), (2000, 1500, (4, 3))])
+@pytest.mark.parametrize(
+    ("rows", "columns", "steps"),
+    [(512, 512, (1, 1)), (513, 12, (2, 1)), (800, 1200, (2, 3)), (1024, 1024, (2, 2)), (2000, 1500, (4, 4))],
+)
 def test_block_steps(rows: int, columns: int, steps: tuple[int, int]) -> None:
     assert block_steps(rows, columns) == steps
 

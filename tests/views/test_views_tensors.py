@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from slangnb.errors import CallError
-from slangnb.views import mimebundle, show
-from slangnb.views import sources as sources_module
+from slangnb.views import device_source, mimebundle, show
 
 SOURCE = """
 [Differentiable] float poly(float x) { return 2 * x * x + 8 * x - 1; }
@@ -81,7 +80,8 @@ def test_a_seed_alone_is_named(spy: Any, device: Any) -> None:
 
 
 def test_large_tensors_fail_no_cell(spy: Any, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources_module, "LARGEST_READ", 1 << 20)
+    monkeypatch.setattr(device_source, "LARGEST_READ", 1 << 20)
+    monkeypatch.setattr(device_source, "session_of", lambda device: None)
     tensor = spy.Tensor.zeros(device, (1 << 19,), "float")
     with pytest.raises(CallError, match="2 MiB") as refused:
         show(tensor)

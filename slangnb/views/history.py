@@ -1,0 +1,279 @@
+"""What was shown at each step of a descent, within bounds: a picture of three steps, a GIF, a page with a slider."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from slangnb.errors import CallError
+from slangnb.views.model import PairModel
+from slangnb.views.snapshots import (
+    Frame,
+    Norms,
+    norms,
+    same_tensors,
+    share_limits,
+    size,
+    slim,
+    spread,
+    thin,
+    wanted,
+)
+from slangnb.views.source import Source
+from slangnb.views.still import StillView, checked_path, table
+from slangnb.views.text import number
+
+#: The curves of norms are drawn from at most so many steps.
+MOST_NORMS = 2048
+#: Frames of a saved page, and of a GIF.
+PAGE_FRAMES, GIF_FRAMES = 24, 32
+
+
+class History(StillView):
+    """Snapshots of tensors and their gradients over steps, bounded in number and in bytes.
+
+    When it is full, every second snapshot is dropped, and from then on only every second one is taken: what is kept
+    always spans all steps evenly. The last step is always there.
+
+    Parameters
+    ----------
+    limit : int
+        At most so many snapshots, at least 3.
+    limit_bytes : int
+        At most so many bytes of them; the first and the last are always kept.
+    title : str
+    sources : sequence of Source
+        What `update` reads.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from slangnb.views.model import pair_model
+    >>> history = History(limit=4)
+    >>> for step in range(9):
+    ...     history.add([pair_model(np.array([1.0, 0.5**step]), np.array([0.0, 2.0]), name="x")])
+    >>> history.steps
+    (0, 4, 8)
+    >>> history
+    3 of 9 steps of x, from 0 to 8
+      step 0  norm 1.414  norm of gradient 2
+      step 4  norm 1.002  norm of gradient 2
+      step 8  norm 1  norm of gradient 2
+    """
+
+    def __init__(
+        self, limit: int = 64, limit_bytes: int = 64 << 20, title: str = "", sources: Sequence[Source] = ()
+    ) -> None:
+        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 3:
+            raise CallError(f"a history of {limit!r} snapshots", remedy="keep at least 3, as in History(limit=64)")
+        if isinstance(limit_bytes, bool) or not isinstance(limit_bytes, int) or limit_bytes < 1:
+            raise CallError(f"limit_bytes is {limit_bytes!r}", remedy="give a number of bytes, as in 64 << 20")
+        self.limit, self.limit_bytes = limit, limit_bytes
+        self._title = title
+        self._sources = tuple(sources)
+        self._kept: tuple[Frame, ...] = ()
+        self._latest: Frame | None = None
+        self._norms: tuple[Norms, ...] = ()
+        self._last_norms: Norms | None = None
+        self._count, self._stride, self._norm_stride = 0, 1, 1
+
+    @property
+    def title(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The title, or the names of the tensors."""
+        names = [] if self._latest is None else [model.name for model in self._latest.models]
+        return self._title or f"history of {', '.join(names)}" if names else "history"
+
+    def add(self, models: Sequence[PairModel], step: int | None = None) -> None:
+        """Take a snapshot.
+
+        Parameters
+        ----------
+        models : sequence of PairModel
+            Of the same tensors at every step.
+        step : int, optional
+            Its number; by default the snapshots are counted.
+
+        Raises
+        ------
+        CallError
+            There are no tensors, or others than before, or the step is not after the last.
+        """
+        if not models:
+            raise CallError("no tensors were given to keep", remedy="write history.add([model])")
+        last = self._latest
+        if last is not None and not same_tensors(last.models, models):
+            raise CallError(
+                "these are not the tensors that the history holds: names and shapes must stay the same",
+                remedy="make a History for each set of tensors",
+            )
+        number_ = step if step is not None else 0 if last is None else last.step + 1
+        if last is not None and number_ <= last.step:
+            raise CallError(f"step {number_} does not come after step {last.step}", remedy="add steps in their order")
+        self._latest = Frame(number_, tuple(slim(model) for model in models))
+        self._last_norms = norms(number_, models)
+        if wanted(self._count, self._stride):
+            self._kept = (*self._kept, self._latest)
+        if wanted(self._count, self._norm_stride):
+            self._norms = (*self._norms, self._last_norms)
+        self._count += 1
+        # The last one, where it is not one of those kept, needs a place too.
+        while len(self._kept) > 2 and (len(self.steps) > self.limit or self.nbytes > self.limit_bytes):
+            self._kept, self._stride = thin(self._kept), 2 * self._stride
+        if len(self._norms) > MOST_NORMS:
+            self._norms, self._norm_stride = thin(self._norms), 2 * self._norm_stride
+        if "_png" in self.__dict__:
+            del self._png
+
+    def update(self, step: int | None = None) -> None:
+        """Read the tensors again, and take a snapshot.
+
+        Raises
+        ------
+        CallError
+            The history was made without tensors to read, or `step` is not after the last.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from slangnb.views.source import source
+        >>> x = np.array([3.0, 4.0])
+        >>> history = History(sources=[source(x, "x")])
+        >>> history.update()
+        >>> x[:] = 0.0
+        >>> history.update()
+        >>> history
+        2 of 2 steps of x, from 0 to 1
+          step 0  norm 5
+          step 1  norm 0
+        """
+        if not self._sources:
+            raise CallError("this history has no tensors to read", remedy="call history.add with what was read")
+        for one in self._sources:
+            one.refresh()
+        self.add([one.model() for one in self._sources], step)
+
+    def __len__(self) -> int:
+        return len(self._snapshots)
+
+    @property
+    def _snapshots(self) -> tuple[Frame, ...]:
+        if self._latest is None or self._kept[-1].step == self._latest.step:
+            return self._kept
+        return (*self._kept, self._latest)
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """The steps that are kept, the last among them."""
+        return tuple(frame.step for frame in self._snapshots)
+
+    @property
+    def count(self) -> int:
+        """How many snapshots were taken, those that were dropped among them."""
+        return self._count
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all snapshots."""
+        return sum(size(frame.models) for frame in self._snapshots)
+
+    @property
+    def frames(self) -> tuple[Frame, ...]:
+        """The snapshots, with limits that all of them share."""
+        return share_limits(self._snapshots)
+
+    @property
+    def norms(self) -> tuple[Norms, ...]:
+        """The norms over the steps, up to the last."""
+        last = self._last_norms
+        return self._norms if last is None or self._norms[-1].step == last.step else (*self._norms, last)
+
+    def __repr__(self) -> str:
+        if self._latest is None:
+            return "history without steps"
+        names = ", ".join(" ".join(model.name.split()) for model in self._latest.models)
+        lines = [f"{len(self)} of {self._count} steps of {names}, from {self.steps[0]} to {self.steps[-1]}"]
+        shown = [self._snapshots[i] for i in spread(len(self), 3)]
+        for frame in shown:
+            for model in frame.models:
+                name = f"  {model.name}" if len(frame.models) > 1 else ""
+                lines.append(
+                    f"  step {frame.step}{name}" + "".join(f"  {word} {value}" for word, value in _norms(model))
+                )
+        return "\n".join(lines)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the history to a file.
+
+        Parameters
+        ----------
+        path : str or Path
+            Ends in ".png" (three steps and the norms), ".gif" (all steps, one after the other) or ".html" (a page
+            with a slider; without scripts it shows the picture). No file needs another one.
+
+        Returns
+        -------
+        Path
+
+        Raises
+        ------
+        CallError
+            The ending is another one, the folder is not there, or there are no steps.
+        """
+        target = checked_path(path, (".png", ".gif", ".html"))
+        if self._latest is None:
+            raise CallError("the history has no steps yet", remedy="call history.add first")
+        if target.suffix.lower() != ".gif":
+            return super().save(target)
+        from slangnb.views.history_page import to_gif
+
+        chosen = self._chosen(GIF_FRAMES)
+        target.write_bytes(to_gif(chosen))
+        return target
+
+    def _chosen(self, most: int) -> tuple[Frame, ...]:
+        frames = self.frames
+        return tuple(frames[i] for i in spread(len(frames), most))
+
+    def _size(self) -> tuple[float, float]:
+        from slangnb.views.history_figure import page_size
+
+        return page_size(self._chosen(3), self.norms)
+
+    def _draw(self) -> bytes:
+        from slangnb.views.history_figure import to_png
+
+        return to_png(self._chosen(3), self.norms, title=self.title, caption=self._caption())
+
+    def _caption(self) -> str:
+        if self._latest is None:
+            return "no steps yet"
+        said = f"steps {', '.join(str(frame.step) for frame in self._chosen(3))}; one scale for all steps"
+        return said + (f"; {len(self)} of {self._count} steps kept" if len(self) < self._count else "")
+
+    def _alternative(self) -> str:
+        said = [f"{self.title}: {self._caption()}"]
+        for frame in self._chosen(3):
+            for model in frame.models:
+                words = ", ".join(f"{word} {value}" for word, value in _norms(model))
+                said.append(f"step {frame.step}, {model.name}: {words}")
+        return ". ".join(said)
+
+    def _table(self) -> str:
+        head = ("step", "tensor", "norm", "norm of gradient")
+        rows = [
+            (str(frame.step), model.name, *(value for _, value in _norms(model, always=True)))
+            for frame in self._chosen(PAGE_FRAMES)
+            for model in frame.models
+        ]
+        return table(head, rows)
+
+    def _page(self) -> str:
+        from slangnb.views.history_page import page
+
+        return page(self._chosen(PAGE_FRAMES), self._fragment, self.title)
+
+
+def _norms(model: PairModel, always: bool = False) -> list[tuple[str, str]]:
+    sides = [("norm", model.value), ("norm of gradient", model.gradient)]
+    found = [(word, None if side is None else side.stats.norm) for word, side in sides if side is not None or always]
+    return [(word, "–" if value is None else number(value)) for word, value in found]

@@ -1,0 +1,243 @@
+"""Draws a history: a few steps side by side on one scale, the norms over all steps beneath."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import LogLocator, NullLocator
+
+from slangnb.views import curves, raster
+from slangnb.views.model import Panel, Role
+from slangnb.views.page import DPI, Page, render, shorten
+from slangnb.views.snapshots import Frame, Norms, drawable_norm
+from slangnb.views.style import GRID, INK, MARK, MUTED, POSITIVE, SMALL, VALUE, index_ticks, plain_axes
+from slangnb.views.text import heading, number
+
+# Inches.
+_PAGE, _LEFT, _RIGHT, _GAP = 9.4, 1.1, 0.25, 0.25
+_TOP, _STEP, _ROW_GAP, _STRIP, _TICKS = 0.56, 0.4, 0.26, 0.09, 0.24
+_NORMS_TALL, _NORMS_FOOT, _CAPTION, _NAMES = 1.15, 0.3, 0.34, 0.85
+_MOST_ROWS = 4
+
+
+def page_size(frames: Sequence[Frame], norms: Sequence[Norms]) -> tuple[float, float]:
+    """Give the width and height of the picture in inches."""
+    if not frames:
+        return _PAGE, 1.0
+    tall = _TOP + _STEP + sum(_band(frames, i, role) for i, role in _bands(frames))
+    return _PAGE, tall + (_STEP + _NORMS_TALL + _NORMS_FOOT if len(norms) > 1 else 0.0) + _CAPTION
+
+
+def _bands(frames: Sequence[Frame]) -> list[tuple[int, Role]]:
+    """Give the rows of pictures: each tensor's value, then its gradient."""
+    models = frames[-1].models[:_MOST_ROWS]
+    roles: list[tuple[int, Role]] = []
+    for i, model in enumerate(models):
+        roles.append((i, "value"))
+        if any(frame.models[i].gradient is not None for frame in frames) and model is not None:
+            roles.append((i, "gradient"))
+    return roles
+
+
+def _panel(frame: Frame, place: int, role: Role) -> Panel | None:
+    model = frame.models[place]
+    return model.value if role == "value" else model.gradient
+
+
+def _wide(frames: Sequence[Frame]) -> float:
+    # Pictures of one or two steps are as wide as those of three.
+    return (_PAGE - _LEFT - _RIGHT - 2 * _GAP) / 3
+
+
+def _picture(panel: Panel | None, width: float) -> tuple[float, float]:
+    """Give the size of one picture."""
+    if panel is None or panel.kind in ("scalar", "empty"):
+        return width, 0.5
+    if panel.kind == "line":
+        return width, 1.15
+    rows, columns = panel.array.shape[1:3] if panel.kind == "facets" else panel.array.shape[:2]
+    if panel.kind == "facets":
+        columns *= panel.array.shape[0]
+    tall = width * rows * panel.steps[0] / (columns * panel.steps[1])
+    if tall > 2.4:
+        return max(width * 2.4 / tall, 1.2), 2.4
+    return width, max(tall, 0.5)
+
+
+def _scaled(panel: Panel | None) -> bool:
+    return panel is not None and panel.kind in ("image", "facets")
+
+
+def _band(frames: Sequence[Frame], place: int, role: Role) -> float:
+    """Give the height of one row of pictures with what is under it."""
+    panels = [_panel(frame, place, role) for frame in frames]
+    tall = max(_picture(panel, _wide(frames))[1] for panel in panels)
+    drawn = any(panel is not None and panel.kind not in ("scalar", "empty") for panel in panels)
+    return tall + (_TICKS if drawn else 0) + (_STRIP + _TICKS if any(map(_scaled, panels)) else 0) + _ROW_GAP
+
+
+def to_png(
+    frames: Sequence[Frame], norms: Sequence[Norms], dpi: int = DPI, *, title: str = "history", caption: str = ""
+) -> bytes:
+    """Draw steps side by side as a PNG; the same frames give the same bytes.
+
+    Parameters
+    ----------
+    frames : sequence of Frame
+        At most three, with limits that all share.
+    norms : sequence of Norms
+        Over the steps.
+    dpi, title, caption
+    """
+
+    def draw(page: Page) -> None:
+        bold = page.text(0.3, 0.33, shorten(title), size=12, weight="bold", color=INK)
+        if frames:
+            models = frames[-1].models
+            said = heading(models[0]) if len(models) == 1 else f"{len(models)} tensors"
+            if len(models) > _MOST_ROWS:
+                said += f", pictures of the first {_MOST_ROWS}"
+            left = 0.42 + page.wide(bold)
+            page.fit(page.text(left, 0.33, said, size=9, color=MUTED), _PAGE - left - 0.2)
+            top = _steps(page, frames)
+            if len(norms) > 1:
+                _norms(page, frames, norms, top)
+        page.fit(page.text(0.3, page.height - 0.16, caption, size=8, color=MUTED, style="italic"), _PAGE - 0.6)
+
+    return render(page_size(frames, norms), draw, dpi)
+
+
+def _steps(page: Page, frames: Sequence[Frame]) -> float:
+    """Draw the steps as columns; give where they end."""
+    wide = _wide(frames)
+    for column, frame in enumerate(frames):
+        left = _LEFT + column * (wide + _GAP)
+        page.text(left, _TOP + 0.18, f"step {frame.step}", size=9.5, weight="bold", color=INK)
+    top = _TOP + _STEP
+    for place, role in _bands(frames):
+        many = len(frames[-1].models) > 1
+        label = f"{shorten(frames[-1].models[place].name, 12)}\n{role}" if many else role
+        page.text(0.3, top + 0.14, label, size=9, color=INK, va="center" if many else "baseline")
+        scale: tuple[Panel, float] | None = None
+        for column, frame in enumerate(frames):
+            left = _LEFT + column * (wide + _GAP)
+            panel = _panel(frame, place, role)
+            if panel is None:
+                page.text(left, top + 0.2, "none", size=8.5, color=MUTED)
+                continue
+            size = _picture(panel, wide)
+            _draw(page, panel, role, (left, top), size, first=column == 0)
+            _said(page, panel, left + wide, top - 0.05)
+            if _scaled(panel):
+                scale = panel, size[1]
+        if scale is not None:
+            across = wide * len(frames) + _GAP * (len(frames) - 1)
+            strip = page.axes(_LEFT, top + scale[1] + _TICKS, across, _STRIP)
+            raster.scale_strip(strip, replace(scale[0], histogram=None), role, across)
+        top += _band(frames, place, role)
+    return top
+
+
+def _said(page: Page, panel: Panel, right: float, line: float) -> None:
+    """Write the norm over the right end of a picture, and what deserves attention before it."""
+    if panel.kind in ("scalar", "empty"):
+        return
+    if panel.stats.norm is not None:
+        words = page.text(right, line, f"norm {number(panel.stats.norm, 3)}", size=7.5, color=MUTED, ha="right")
+        right -= page.wide(words) + 0.1
+    if panel.remark:
+        style = MARK if panel.stats.not_finite else INK
+        page.text(right, line, panel.remark, size=7.5, color=style, weight="bold", ha="right")
+
+
+def _draw(
+    page: Page, panel: Panel, role: Role, place: tuple[float, float], size: tuple[float, float], *, first: bool
+) -> None:
+    """Draw one panel at a place; the axis that goes down is numbered at the first one alone."""
+    left, top = place
+    wide, tall = size
+    if panel.kind == "facets":
+        count = panel.array.shape[0]
+        each = (wide - 0.06 * (count - 1)) / count
+        for layer in range(count):
+            ax = page.axes(left + layer * (each + 0.06), top, each, tall)
+            raster.image(ax, panel, role, layer, (each, tall))
+            ax.tick_params(labelleft=first and layer == 0, left=first and layer == 0)
+        return
+    ax = page.axes(left, top, wide, tall)
+    if panel.kind == "scalar":
+        curves.scalar(ax, panel, role)
+    elif panel.kind == "empty":
+        curves.empty(ax)
+    elif panel.kind == "line":
+        several = panel.array.shape[0] > 1
+        if (panel.array.shape[1] > SMALL or several) and panel.positions is not None:
+            if role == "gradient" and not several:
+                curves.area(ax, panel, 0, wide)
+            else:
+                curves.curve(ax, panel, wide)
+        else:
+            curves.stems(ax, panel, role, wide)
+    else:
+        raster.image(ax, panel, role, None, size)
+    if not first:
+        ax.tick_params(labelleft=False, left=False)
+
+
+def _norms(page: Page, frames: Sequence[Frame], norms: Sequence[Norms], top: float) -> None:
+    """Draw the norms of values and gradients over the steps."""
+    models = frames[-1].models
+    sides = [("value", VALUE), *([("gradient", POSITIVE)] if any(v for n in norms for v in n.gradient) else [])]
+    left = _LEFT + page.wide(page.text(_LEFT, top + 0.18, "norm of ", size=9.5, color=INK)) + 0.05
+    for words, colour in sides:
+        left += page.wide(page.text(left, top + 0.18, words, size=9.5, color=colour, weight="bold")) + 0.1
+    page.text(left, top + 0.18, "over steps", size=9.5, color=INK)
+    named = 1 < len(models) <= _MOST_ROWS
+    wide = _PAGE - _LEFT - (_NAMES if named else _RIGHT)
+    ax = page.axes(_LEFT, top + _STEP, wide, _NORMS_TALL)
+    _norm_axes(ax, norms)
+    steps = np.array([n.step for n in norms], np.float64)
+    index_ticks(ax.xaxis, wide, float(steps[-1]))
+    for frame in frames:
+        ax.axvline(frame.step, color=MUTED, lw=0.8, ls=(0, (2, 2)), zorder=1)
+    styles = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
+    ends: list[tuple[float, str, str]] = []
+    for i, model in enumerate(models):
+        for role, colour in sides:
+            seen = [n.value[i] if role == "value" else n.gradient[i] for n in norms]
+            heights = np.array([drawable_norm(norm) for norm in seen])
+            there = np.isfinite(heights)
+            if not there.any():
+                continue
+            dots = "o" if there.sum() <= 40 else None
+            ax.plot(steps, heights, color=colour, lw=1.5, ls=styles[i % 4], marker=dots, ms=2.4, clip_on=False)
+            low, high = ax.get_ylim()
+            last = float(heights[there][-1])
+            ends.append((math.log(last / low) / math.log(high / low), shorten(model.name, 12), colour))
+    height = -1.0
+    for wanted, name, colour in sorted(ends) if named else []:
+        # Apart enough to be read.
+        height = max(wanted, height + 0.13)
+        ax.text(1.008, height, name, transform=ax.transAxes, va="center", size=7.5, color=colour, parse_math=False)
+
+
+def _norm_axes(ax: Axes, norms: Sequence[Norms]) -> None:
+    plain_axes(ax)
+    ax.set_xlim(norms[0].step, norms[-1].step)
+    ax.set_axisbelow(True)
+    ax.grid(axis="y", color=GRID, lw=0.6)
+    found = [drawable_norm(v) for n in norms for v in (*n.value, *n.gradient)]
+    there = [v for v in found if math.isfinite(v)]
+    low, high = (min(there), max(there)) if there else (1.0, 10.0)
+    ax.set_yscale("log")
+    # At least a decade, so that two steps of rounding are no mountain.
+    bottom, top = math.log10(low) - 0.15, math.log10(high) + 0.15
+    middle, half = (bottom + top) / 2, max(0.5, (top - bottom) / 2)
+    ax.set_ylim(10 ** max(middle - half, -300.0), 10 ** min(middle + half, 300.0))
+    ax.yaxis.set_major_locator(LogLocator(numticks=5))
+    ax.yaxis.set_minor_locator(NullLocator())
+    ax.yaxis.set_major_formatter(lambda value, _: number(value, 3))

@@ -1,0 +1,82 @@
+"""A page measured in inches from its top left corner, that becomes a PNG."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import matplotlib.style
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from slangnb.views.style import PAPER
+
+DPI = 144
+_LONGEST_NAME = 48
+
+
+class Page:
+    """A figure measured in inches from its top left corner."""
+
+    def __init__(self, width: float, height: float) -> None:
+        self.width, self.height = width, height
+        self.figure = Figure(figsize=(width, height), facecolor=PAPER)
+        self.canvas = FigureCanvasAgg(self.figure)
+
+    def axes(self, left: float, top: float, width: float, height: float) -> Axes:
+        """Place axes."""
+        bottom = 1 - (top + height) / self.height
+        return self.figure.add_axes((left / self.width, bottom, width / self.width, height / self.height))
+
+    def text(self, left: float, top: float, words: str, **style: object) -> Text:
+        """Write words, as they are, with their baseline at `top`."""
+        # User text may hold dollar signs; it is never mathematics.
+        options: dict[str, object] = {"va": "baseline", "parse_math": False, **style}
+        return self.figure.text(left / self.width, 1 - top / self.height, words, **options)  # type: ignore[arg-type]
+
+    def wide(self, text: Text) -> float:
+        """Give the width of words in inches."""
+        return text.get_window_extent(self.canvas.get_renderer()).width / self.figure.dpi
+
+    def fit(self, text: Text, width: float) -> None:
+        """Make words smaller where they are wider than that."""
+        wide = self.wide(text)
+        if wide > width:
+            text.set_fontsize(max(5.0, float(text.get_fontsize()) * width / wide))
+
+
+@contextmanager
+def drawing() -> Iterator[None]:
+    """Draw with matplotlib's own settings."""
+    # "default" holds only while drawing: a notebook's own style would otherwise leak into the picture.
+    with matplotlib.style.context("default"), warnings.catch_warnings():
+        # Names in scripts that the font lacks are drawn as boxes; the HTML beside the picture has them right.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        yield
+
+
+def render(size: tuple[float, float], draw: Callable[[Page], None], dpi: int = DPI) -> bytes:
+    """Draw a page of that many inches and give it as a PNG; the same drawing gives the same bytes."""
+    with drawing():
+        page = Page(*size)
+        page.figure.set_dpi(dpi)
+        draw(page)
+        file = io.BytesIO()
+        page.figure.savefig(file, format="png", dpi=dpi, facecolor=PAPER, metadata={"Software": None})
+    return file.getvalue()
+
+
+def shorten(name: str, longest: int = _LONGEST_NAME) -> str:
+    """Give a name on one line, cut where it is too long.
+
+    Examples
+    --------
+    >>> shorten("layers.0\\nweight", 10)
+    'layers.0 …'
+    """
+    one_line = " ".join(name.split())
+    return one_line if len(one_line) <= longest else one_line[: longest - 1] + "…"

@@ -1,0 +1,172 @@
+"""Snapshots over the steps of a descent: which are kept, how large they are, and limits that all share. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TypeVar
+
+import numpy as np
+
+from slangnb.views.measure import Array, Limits, Mask
+from slangnb.views.model import PairModel, Panel, Role
+
+T = TypeVar("T")
+#: Numbers within this range are kept in single precision.
+_SINGLE = (1e-30, 1e30)
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """What was shown at one step."""
+
+    step: int
+    models: tuple[PairModel, ...]
+
+
+@dataclass(frozen=True)
+class Norms:
+    """The norms of one step: of each value and gradient, None where there is none."""
+
+    step: int
+    value: tuple[float | None, ...]
+    gradient: tuple[float | None, ...]
+
+
+def thin(kept: Sequence[T]) -> tuple[T, ...]:
+    """Keep every second, from the first on.
+
+    Examples
+    --------
+    >>> thin([0, 4, 8, 12, 16])
+    (0, 8, 16)
+    """
+    return tuple(kept[::2])
+
+
+def wanted(count: int, stride: int) -> bool:
+    """Say whether the snapshot after `count` others is one of those kept.
+
+    Examples
+    --------
+    >>> [n for n in range(9) if wanted(n, 4)]
+    [0, 4, 8]
+    """
+    return count % stride == 0
+
+
+def spread(count: int, most: int) -> tuple[int, ...]:
+    """Choose at most so many of `count` things, evenly, with the first and the last.
+
+    Examples
+    --------
+    >>> spread(9, 3), spread(2, 3), spread(0, 3), spread(7, 1)
+    ((0, 4, 8), (0, 1), (), (6,))
+    """
+    if count <= most:
+        return tuple(range(count))
+    if most == 1:
+        return (count - 1,)
+    return tuple(round(i * (count - 1) / (most - 1)) for i in range(most))
+
+
+def slim(model: PairModel) -> PairModel:
+    """Give the model in fewer bytes: single precision where it holds the numbers, no masks where nothing is marked."""
+    return replace(model, **{role: _slim(panel) for role, panel in model.panels})
+
+
+def _slim(panel: Panel) -> Panel:
+    upper = None if panel.upper is None else _single(panel.upper, panel)
+    marks = panel.marks
+    # A mask without a mark takes one byte.
+    marks = replace(marks, **{f.name: _mask(getattr(marks, f.name)) for f in fields(marks)})
+    return replace(panel, array=_single(panel.array, panel), upper=upper, marks=marks)
+
+
+def _mask(mask: Mask) -> Mask:
+    return mask if mask.any() else np.broadcast_to(np.zeros((), np.bool_), mask.shape)
+
+
+def _single(array: Array, panel: Panel) -> Array:
+    low, high = panel.stats.min, panel.stats.max
+    if array.dtype != np.float64 or low is None or high is None or panel.kind == "scalar":
+        return array
+    largest = max(abs(low), abs(high))
+    # Numbers that differ by less than single precision tells apart stay as they are.
+    near = high - low < 1e-4 * largest
+    inside = largest == 0 or _SINGLE[0] < largest < _SINGLE[1]
+    return array.astype(np.float32) if inside and not near else array
+
+
+def size(models: Sequence[PairModel]) -> int:
+    """Give the bytes that snapshots take.
+
+    Examples
+    --------
+    >>> from slangnb.views.model import pair_model
+    >>> size([slim(pair_model(np.arange(100.0), name="x"))])
+    1203
+    """
+    return sum(_size(panel) for model in models for _, panel in model.panels)
+
+
+def _size(panel: Panel) -> int:
+    counted = 0 if panel.histogram is None else panel.histogram.counts.nbytes + panel.histogram.edges.nbytes
+    arrays = [panel.array, panel.upper, panel.positions, panel.marks.nan, panel.marks.pos_inf, panel.marks.neg_inf]
+    return counted + sum(_held(a) for a in arrays if a is not None)
+
+
+def _held(array: Array) -> int:
+    # A mask that is one byte, repeated, has no strides.
+    return array.itemsize if array.size and not any(array.strides) else array.nbytes
+
+
+def norms(step: int, models: Sequence[PairModel]) -> Norms:
+    """Take the norms of all values and gradients."""
+    return Norms(
+        step,
+        tuple(model.value.stats.norm for model in models),
+        tuple(None if model.gradient is None else model.gradient.stats.norm for model in models),
+    )
+
+
+def share_limits(frames: Sequence[Frame]) -> tuple[Frame, ...]:
+    """Give frames whose scales are the same, so that colours and heights compare.
+
+    Panels of the same place share their limits: the smallest range that holds those of all frames.
+
+    Examples
+    --------
+    >>> from slangnb.views.model import pair_model
+    >>> steps = [Frame(i, (pair_model(np.array([0.0, 1.0 + i]), name="x"),)) for i in range(3)]
+    >>> [frame.models[0].value.limits.hi for frame in share_limits(steps)]
+    [3.0, 3.0, 3.0]
+    """
+    found: dict[tuple[int, Role], Limits] = {}
+    for frame in frames:
+        for i, model in enumerate(frame.models):
+            for role, panel in model.panels:
+                if panel.stats.min is not None:
+                    known = found.get((i, role), panel.limits)
+                    found[i, role] = _both(known, panel.limits)
+
+    def with_limits(i: int, model: PairModel) -> PairModel:
+        panels = {role: replace(p, limits=found.get((i, role), p.limits)) for role, p in model.panels}
+        return replace(model, **panels)
+
+    return tuple(Frame(f.step, tuple(with_limits(i, m) for i, m in enumerate(f.models))) for f in frames)
+
+
+def _both(one: Limits, other: Limits) -> Limits:
+    return Limits(min(one.lo, other.lo), max(one.hi, other.hi), one.symmetric and other.symmetric)
+
+
+def same_tensors(one: Sequence[PairModel], other: Sequence[PairModel]) -> bool:
+    """Whether two snapshots are of the same tensors: names and shapes."""
+    return [(m.name, m.shape) for m in one] == [(m.name, m.shape) for m in other]
+
+
+def drawable_norm(norm: float | None) -> float:
+    """Give a norm for a logarithmic axis; NaN, a gap, where there is none."""
+    return norm if norm is not None and 0 < norm < math.inf else math.nan

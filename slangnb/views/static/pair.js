@@ -1,0 +1,1117 @@
+// A value beside its gradient, drawn on canvases. No build step and no library: anywidget loads this file as it is.
+//
+//   1  numbers and ticks          pure
+//   2  what the kernel sent       bytes to arrays, arrays to pictures
+//   3  marks on pictures          ticks, scales, contours, arrows, profiles
+//   4  View                       one pair on the page: its elements, its events, its talk with the kernel
+//   5  mounting                   over the still picture that is part of the notebook, or as a widget
+//
+// Nothing moves by itself, so that there is nothing to slow down for people who prefer reduced motion.
+
+// ---------------------------------------------------------------------------------------------------- 1 numbers
+
+const STEPS = 252;
+const NAN = 253, POS_INF = 254, NEG_INF = 255;
+const clamp = (x, lo, hi) => Math.min(Math.max(x, lo), hi);
+
+function written(x, digits = 6) {
+  if (Number.isNaN(x)) return "NaN";
+  if (!Number.isFinite(x)) return x > 0 ? "+Inf" : "-Inf";
+  if (x === 0) return "0";
+  const size = Math.abs(x);
+  if (size < 1e-4 || size >= 1e6) return x.toExponential(digits - 1).replace(/\.?0+e/, "e").replace("e+", "e");
+  return String(Number(x.toPrecision(digits)));
+}
+
+function spaced(lo, hi, most) {
+  const span = hi - lo;
+  if (!(span > 0) || !Number.isFinite(span)) return [];
+  const raw = span / Math.max(most, 1), power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 2.5, 5, 10].map(m => m * power).find(s => s >= raw * 0.999);
+  const found = [];
+  for (let k = Math.ceil(lo / step - 1e-9); k * step <= hi + step * 1e-9; k++) found.push(k * step || 0);
+  return found;
+}
+
+const counted = (lo, hi, most) => [...new Set(spaced(lo, hi, most).filter(Number.isInteger))];
+
+/** A scale from numbers to 0..1, linear or linear about zero and logarithmic beyond. */
+function scaleOf({ lo, hi, soft }) {
+  const f = soft ? x => Math.asinh(x / soft) : x => x;
+  const a = f(lo), b = f(hi), half = b / 2 - a / 2 || 0.5;
+  const place = x => clamp((f(x) / 2 - a / 2) / half, 0, 1);
+  const number = t => { const y = a * (1 - t) + b * t; return soft ? Math.sinh(y) * soft : y; };
+  const ticks = most => {
+    if (!soft) return spaced(lo, hi, most);
+    const found = lo <= 0 && hi >= 0 ? [0] : [];
+    const top = Math.floor(Math.log10(Math.max(Math.abs(lo), Math.abs(hi))));
+    for (let k = top; k > top - 4; k -= most < 5 ? 2 : 1) for (const x of [10 ** k, -(10 ** k)]) if (x >= lo && x <= hi) found.push(x);
+    return found;
+  };
+  return { lo, hi, place, number, ticks };
+}
+
+const decoded = (code, scale) =>
+  code <= STEPS ? scale.number(code / STEPS) : code === NAN ? NaN : code === POS_INF ? Infinity : -Infinity;
+
+// ---------------------------------------------------------------------------------------- 2 what the kernel sent
+
+const MARK = [0xc0, 0x26, 0xd3];
+const pixel = (r, g, b) => (255 << 24 | b << 16 | g << 8 | r) >>> 0;
+
+function paletteOf(bytes) {
+  const found = new Uint32Array(256).fill(pixel(...MARK));
+  for (let i = 0; i <= STEPS; i++) found[i] = pixel(bytes[3 * i], bytes[3 * i + 1], bytes[3 * i + 2]);
+  return found;
+}
+const cssOf = p => `rgb(${p & 255} ${(p >> 8) & 255} ${(p >> 16) & 255})`;
+
+/** Read the bytes of a window: per panel codes or colours, or the numbers of a line. */
+function unpack(about, bytes) {
+  let at = 0;
+  const take = n => bytes.subarray(at, at += n);
+  const floats = n => { const part = take(4 * n); return new Float32Array(part.buffer.slice(part.byteOffset, part.byteOffset + 4 * n)); };
+  const panels = about.panels.map(p => {
+    const count = p.layers * p.height * p.width;
+    if (about.kind === "line") return { ...p, low: floats(count), high: p.upper ? floats(count) : null, scale: scaleOf(p) };
+    if (p.colours) return { ...p, colour: take(count) };
+    return { ...p, codes: take(count), scale: scaleOf(p) };
+  });
+  if (about.exact) {
+    at += -at & 3;
+    for (const p of panels) p.numbers = floats((p.colour ?? p.codes).length);
+  }
+  return { ...about, panels };
+}
+
+/** Paint each layer into a picture of its own, one pixel per element. */
+function paint(panel, palette) {
+  const { height, width, layers } = panel;
+  const plane = height * width;
+  const count = panel.colours ? 1 : layers;
+  panel.pictures = Array.from({ length: count }, (_, layer) => {
+    const canvas = panel.pictures?.[layer] ?? document.createElement("canvas");
+    if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
+    const context = canvas.getContext("2d");
+    const image = context.createImageData(width, height), out = new Uint32Array(image.data.buffer);
+    if (panel.colours) {
+      const c = panel.colour;
+      for (let i = 0; i < plane; i++) out[i] = pixel(c[i], c[plane + i], c[2 * plane + i]);
+    } else {
+      const codes = panel.codes, start = layer * plane;
+      for (let i = 0; i < plane; i++) out[i] = palette[codes[start + i]];
+    }
+    context.putImageData(image, 0, 0);
+    return canvas;
+  });
+}
+
+// --------------------------------------------------------------------------------------------- 3 marks on pictures
+
+const LEFT = 40, RIGHT = 10, TOP = 5, TICKS = 19, PROFILE = 74, COUNTS = 34, BAR = 9, SCALE = COUNTS + BAR + 20;
+const COMPONENTS = ["#5b4bb0", "#2c8cb0", "#2fa37c", "#9fbf2f"];
+const BLUE = "#3f7fb5", ORANGE = "#d9763a";
+
+function text(g, said, x, y, { colour, align = "center", base = "top", size = 11, mono = false, weight = "" } = {}) {
+  g.font = `${weight} ${size}px ${mono ? g.fonts.mono : g.fonts.sans}`;
+  g.textAlign = align; g.textBaseline = base; g.fillStyle = colour ?? g.inks.muted;
+  g.fillText(said, x, y);
+}
+function line(g, x0, y0, x1, y1, colour, width = 1) {
+  g.strokeStyle = colour; g.lineWidth = width;
+  g.beginPath(); g.moveTo(x0, y0); g.lineTo(x1, y1); g.stroke();
+}
+/** A line that is seen on any colour. */
+function halo(g, draw) {
+  for (const [colour, width] of [["rgb(0 0 0 / 0.55)", 3], ["#fff", 1.2]]) { g.strokeStyle = colour; g.lineWidth = width; draw(); }
+}
+
+function indexTicks(g, box, zoom, { left = true, below = true } = {}) {
+  if (below) for (const i of counted(zoom.c0, zoom.c1 - 1, Math.max(2, box.w / 48))) {
+    const x = box.x + (i + 0.5 - zoom.c0) / (zoom.c1 - zoom.c0) * box.w;
+    line(g, x, box.y + box.h + 1, x, box.y + box.h + 4, g.inks.muted, 0.8);
+    text(g, i, x, box.y + box.h + 6);
+  }
+  if (left) for (const i of counted(zoom.r0, zoom.r1 - 1, Math.max(2, box.h / 36))) {
+    const y = box.y + (i + 0.5 - zoom.r0) / (zoom.r1 - zoom.r0) * box.h;
+    line(g, box.x - 4, y, box.x - 1, y, g.inks.muted, 0.8);
+    text(g, i, box.x - 6, y, { align: "right", base: "middle" });
+  }
+}
+
+function countsOf(codes) {
+  const each = new Uint32Array(256), counts = new Float64Array(63);
+  for (let i = 0; i < codes.length; i++) each[codes[i]]++;
+  for (let code = 0; code <= STEPS; code++) counts[Math.min(code >> 2, 62)] += each[code];
+  return counts;
+}
+
+function rampOf(palette) {
+  if (palette.ramp) return palette.ramp;
+  const canvas = Object.assign(document.createElement("canvas"), { width: STEPS + 1, height: 1 }), g = canvas.getContext("2d");
+  const image = g.createImageData(STEPS + 1, 1);
+  new Uint32Array(image.data.buffer).set(palette.subarray(0, STEPS + 1));
+  g.putImageData(image, 0, 0);
+  return palette.ramp = canvas;
+}
+
+/** The colour scale with the counts of what is drawn standing on it; zero is marked. */
+function colourScale(g, panel, palette, box) {
+  const counts = panel.counts ??= countsOf(panel.codes), bins = counts.length;
+  const most = Math.max(...counts), base = box.y + COUNTS, ratio = window.devicePixelRatio || 1;
+  const snap = x => Math.round(x * ratio) / ratio;
+  if (!(most > 0)) return;
+  for (let i = 0; i < bins; i++) {
+    if (!counts[i]) continue;
+    // On a logarithm: one element must still be seen beside a million.
+    const height = (COUNTS - 3) * (0.08 + 0.92 * Math.log1p(counts[i]) / Math.log1p(most));
+    const x0 = snap(box.x + i / bins * box.w), x1 = snap(box.x + (i + 1) / bins * box.w);
+    g.fillStyle = cssOf(palette[Math.min(i * 4 + 2, STEPS)]);
+    g.fillRect(x0, snap(base - 1 - height), x1 - x0, snap(base - 1) - snap(base - 1 - height));
+  }
+  g.imageSmoothingEnabled = true;
+  g.drawImage(rampOf(palette), box.x, base + 1, box.w, BAR);
+  g.strokeStyle = g.inks.line; g.lineWidth = 1;
+  g.strokeRect(box.x - 0.5, base + 0.5, box.w + 1, BAR + 1);
+  if (panel.mode === "sign") {
+    for (const [said, t] of [["negative", 1 / 6], ["0", 0.5], ["positive", 5 / 6]]) text(g, said, box.x + t * box.w, base + BAR + 6);
+    return;
+  }
+  let taken = -Infinity;
+  const inside = panel.scale.ticks(Math.max(3, box.w / 62)).sort((a, b) => a - b);
+  const zero = panel.scale.lo <= 0 && panel.scale.hi >= 0 ? box.x + panel.scale.place(0) * box.w : null;
+  for (const value of inside) {
+    const x = box.x + panel.scale.place(value) * box.w;
+    if (value !== 0 && ((zero !== null && Math.abs(x - zero) < 24) || x - taken < 34)) continue;
+    if (value !== 0) line(g, x, base + BAR + 1, x, base + BAR + 4, g.inks.muted, 0.8);
+    text(g, written(value, 4), x, base + BAR + 6, { colour: value === 0 ? g.inks.ink : undefined });
+    taken = x;
+  }
+  if (zero !== null) line(g, zero, base - 5, zero, base + BAR + 5, g.inks.ink, 1.4);
+}
+
+/** Lines of equal gradient, by marching squares over at most 128 x 128 samples of what is drawn. */
+function contours(g, panel, zoom, steps, box) {
+  const { width, height, codes, numbers, scale } = panel, stride = Math.ceil(Math.max(width, height) / 128);
+  const rows = Math.floor((height - 1) / stride) + 1, columns = Math.floor((width - 1) / stride) + 1;
+  const code = i => codes[i] > STEPS ? NaN : numbers ? scale.place(numbers[i]) * STEPS : codes[i];
+  const field = new Float32Array(rows * columns);
+  for (let r = 0; r < rows; r++) for (let c = 0; c < columns; c++) field[r * columns + c] = code(r * stride * width + c * stride);
+  const at = (r, c) => field[r * columns + c];
+  const x = c => box.x + ((c * stride + 0.5) * steps[1] - zoom.c0) / (zoom.c1 - zoom.c0) * box.w;
+  const y = r => box.y + ((r * stride + 0.5) * steps[0] - zoom.r0) / (zoom.r1 - zoom.r0) * box.h;
+  const centre = scale.place(0);
+  for (const share of [-0.75, -0.5, -0.25, 0, 0.25, 0.5, 0.75]) {
+    const want = clamp(centre + share * Math.max(centre, 1 - centre), 0, 1) * STEPS + 0.001;
+    if (want <= 0 || want >= STEPS) continue;
+    g.beginPath();
+    for (let r = 0; r + 1 < rows; r++) for (let c = 0; c + 1 < columns; c++) {
+      const v = [at(r, c), at(r, c + 1), at(r + 1, c + 1), at(r + 1, c)];
+      if (v.some(Number.isNaN)) continue;
+      const corners = [[c, r], [c + 1, r], [c + 1, r + 1], [c, r + 1]], cuts = [];
+      for (let k = 0; k < 4; k++) {
+        const a = v[k], b = v[(k + 1) % 4];
+        if ((a < want) === (b < want)) continue;
+        const t = (want - a) / (b - a), p = corners[k], q = corners[(k + 1) % 4];
+        cuts.push([x(p[0] + t * (q[0] - p[0])), y(p[1] + t * (q[1] - p[1]))]);
+      }
+      for (let k = 0; k + 1 < cuts.length; k += 2) { g.moveTo(...cuts[k]); g.lineTo(...cuts[k + 1]); }
+    }
+    g.strokeStyle = "rgb(0 0 0 / 0.5)"; g.lineWidth = share ? 2.4 : 3; g.stroke();
+    g.strokeStyle = share === 0 ? "#fff" : share < 0 ? "#a8cbe2" : "#f3c29b"; g.lineWidth = share ? 1.1 : 1.4; g.stroke();
+  }
+}
+
+/** Arrows on a grid: along the gradient where it has two components, otherwise up or down by its sign. */
+function arrows(g, panel, zoom, steps, box) {
+  const { width, height, layers, codes, scale } = panel;
+  const reach = Math.max(Math.abs(scale.lo), Math.abs(scale.hi)) || 1, plane = width * height;
+  const across = Math.max(4, Math.floor(box.w / 22)), down = Math.max(3, Math.floor(box.h / 22));
+  for (let i = 0; i < down; i++) for (let j = 0; j < across; j++) {
+    const r = Math.floor((zoom.r0 + (i + 0.5) / down * (zoom.r1 - zoom.r0)) / steps[0]);
+    const c = Math.floor((zoom.c0 + (j + 0.5) / across * (zoom.c1 - zoom.c0)) / steps[1]);
+    if (r < 0 || c < 0 || r >= height || c >= width) continue;
+    const one = decoded(codes[r * width + c], scale) / reach;
+    const two = layers > 1 ? decoded(codes[plane + r * width + c], scale) / reach : 0;
+    const [dx, dy] = layers > 1 ? [one, two] : [0, -one];
+    const length = Math.hypot(dx, dy);
+    if (!(length > 0.03)) continue;
+    const x = box.x + (j + 0.5) / across * box.w, y = box.y + (i + 0.5) / down * box.h, k = 10 / Math.max(1, length);
+    const [ex, ey] = [x + dx * k, y + dy * k], [sx, sy] = [x - dx * k, y - dy * k];
+    const angle = Math.atan2(dy, dx), head = 2 + 2.5 * Math.min(1, length);
+    halo(g, () => {
+      g.beginPath(); g.moveTo(sx, sy); g.lineTo(ex, ey);
+      for (const turn of [2.6, -2.6]) { g.moveTo(ex, ey); g.lineTo(ex + head * Math.cos(angle + turn), ey + head * Math.sin(angle + turn)); }
+      g.stroke();
+    });
+  }
+}
+
+function markers(g, panel, zoom, steps, boxes) {
+  for (const [layer, row, column, code] of panel.marks ?? []) {
+    const box = boxes[Math.min(layer, boxes.length - 1)];
+    const x = box.x + ((column + 0.5) * steps[1] - zoom.c0) / (zoom.c1 - zoom.c0) * box.w;
+    const y = box.y + ((row + 0.5) * steps[0] - zoom.r0) / (zoom.r1 - zoom.r0) * box.h;
+    if (x < box.x || x > box.x + box.w || y < box.y || y > box.y + box.h) continue;
+    // An element that is large enough on the screen is seen by its colour.
+    if (code !== NAN || steps[1] / (zoom.c1 - zoom.c0) * box.w < 2) sign(g, x, y, code);
+  }
+}
+function sign(g, x, y, code) {
+  g.fillStyle = cssOf(pixel(...MARK)); g.strokeStyle = "#fff"; g.lineWidth = 0.8;
+  g.beginPath();
+  if (code === NAN) g.rect(x - 2.5, y - 2.5, 5, 5);
+  else { const d = code === POS_INF ? 1 : -1; g.moveTo(x, y - 4 * d); g.lineTo(x + 4, y + 3 * d); g.lineTo(x - 4, y + 3 * d); g.closePath(); }
+  g.fill(); g.stroke();
+}
+
+// ---------------------------------------------------------------------------------------------------------- 4 View
+
+function make(tag, name, extra = {}) {
+  const made = Object.assign(document.createElement(tag), { className: name, ...extra });
+  // Lab takes arrow keys for its cells unless an element asks it not to.
+  if (tag === "input" || tag === "select" || name === "snb-stage") made.setAttribute("data-lm-suppress-shortcuts", "true");
+  return made;
+}
+
+const CHOICES = [
+  ["values", "colours", { viridis: "viridis", cividis: "cividis", magma: "magma", gray: "grey" }, ["image", "facets"]],
+  ["limits", "limits", { exact: "all", robust: "1–99 %", shared: "shared", symmetric: "about 0" }, ["image", "facets", "line", "rgb"]],
+  ["scale", "scale", { linear: "linear", symlog: "symlog" }, ["image", "facets", "rgb"]],
+  ["mode", "gradient", { signed: "signed", magnitude: "magnitude", sign: "sign" }, ["image", "facets", "rgb"]],
+];
+const LOCAL = [
+  ["overlay", "overlay", { none: "none", contours: "contours", arrows: "arrows" }, ["image", "facets"]],
+  ["profile", "profile", { off: "off", row: "row", column: "column" }, ["image", "facets"]],
+];
+
+class View {
+  constructor(model, root) {
+    this.model = model;
+    this.root = root;
+    this.zoom = null; this.cursor = null; this.detail = null; this.frame = null;
+    this.local = { overlay: "none", profile: "off" };
+    this.number = 0; this.asking = 0; this.drawn = false;
+    this.build();
+    this.listen();
+    if (model.get("seq")) this.read(); else this.send({ kind: "hello" });
+  }
+
+  send(message) {
+    // A kernel that is gone or busy must not become an error on the page: the last picture stays.
+    try { this.model.send(message); return true; } catch { return false; }
+  }
+
+  // -- elements
+
+  build() {
+    const r = this.root;
+    r.classList.add("snb"); r.setAttribute("role", "group");
+    this.head = make("div", "snb-head");
+    this.name = make("span", "snb-name"); this.heading = make("span", "snb-heading"); this.note = make("span", "snb-note");
+    this.readout = make("span", "snb-readout");
+    this.head.append(this.name, this.heading, this.note, this.readout);
+    this.live = make("div", "snb-aside"); this.live.setAttribute("aria-live", "polite"); this.live.setAttribute("role", "status");
+    this.panels = make("div", "snb-panels");
+    this.sliders = make("div", "snb-sliders"); this.controls = make("div", "snb-controls"); this.caption = make("div", "snb-caption");
+    r.append(this.head, this.panels, this.sliders, this.controls, this.caption, this.live);
+    this.stages = [];
+    this.selects = {};
+    this.buildControls();
+  }
+
+  buildControls() {
+    const zoom = make("span", "snb-zoom");
+    for (const [sign_, said, act] of [["−", "zoom out", () => this.scaleBy(1.6)], ["+", "zoom in", () => this.scaleBy(1 / 1.6)], ["⤢", "show all", () => this.reset()]]) {
+      const b = make("button", "", { type: "button", textContent: sign_, title: said });
+      b.setAttribute("aria-label", said); b.onclick = act; zoom.append(b);
+      this.zoomButtons = [...(this.zoomButtons ?? []), b];
+    }
+    this.controls.append(zoom);
+    for (const [name, label, options, kinds] of [...CHOICES, ...LOCAL]) {
+      const own = name in this.local;
+      const s = make("select", "", { name });
+      for (const [value, said] of Object.entries(options)) s.append(make("option", "", { value, textContent: said }));
+      s.onchange = () => own ? this.setLocal(name, s.value) : this.setLook(name, s.value);
+      const l = make("label", ""); l.append(label, s); this.controls.append(l);
+      this.selects[name] = { s, l, kinds };
+    }
+  }
+
+  setLocal(name, value) { this.local[name] = value; this.placed = null; this.repaint(); }
+
+  setLook(name, value) {
+    if (name === "values") { this.look = { ...this.look, values: value }; this.repaint(); }
+    this.model.set("look", { ...this.model.get("look"), [name]: value });
+    try { this.model.save_changes(); } catch { /* no kernel: the picture stays */ }
+  }
+
+  buildStages(kind, panels) {
+    const wanted = kind === "line" ? 1 : panels.length;
+    const shape = `${kind === "line"} ${wanted}`;
+    if (this.shape === shape) return;
+    this.shape = shape;
+    for (const s of this.stages) s.watch.disconnect();
+    this.panels.replaceChildren();
+    this.panels.className = "snb-panels" + (kind === "line" ? " snb-wide" : wanted === 1 ? " snb-one" : "");
+    this.stages = Array.from({ length: wanted }, (_, i) => {
+      const figure = make("div", "snb-panel"), title = make("div", "snb-title"), stats = make("div", "snb-stats");
+      const stage = make("div", "snb-stage", { tabIndex: 0 });
+      const base = make("canvas", ""), over = make("canvas", "");
+      stage.setAttribute("role", "group");
+      base.setAttribute("role", "img"); over.setAttribute("aria-hidden", "true");
+      stage.append(base, over); figure.append(title, stage, stats); this.panels.append(figure);
+      const made = { i, figure, title, stats, stage, base, over };
+      made.watch = new ResizeObserver(() => { if (stage.clientWidth !== made.seenWidth) { made.seenWidth = stage.clientWidth; this.resize(); this.draw(); } });
+      made.watch.observe(stage);
+      this.stageEvents(made);
+      return made;
+    });
+  }
+
+  buildSliders(axes) {
+    const key = JSON.stringify([axes?.sliders?.map(s => [s.axis, s.size]), axes?.sizes, axes?.components, axes?.down, axes?.across]);
+    if (this.slidersKey !== key) {
+      this.slidersKey = key; this.ranges = [];
+      this.sliders.replaceChildren();
+      axes?.sliders?.forEach(({ axis, size, pick }, place) => {
+        const input = make("input", "", { type: "range", min: 0, max: size - 1, step: 1, value: pick }), out = make("output", "");
+        input.setAttribute("aria-label", `index on axis ${axis}`);
+        input.oninput = () => { out.value = `${input.value} of ${size}`; this.turn({ place, pick: Number(input.value) }); };
+        const l = make("label", ""); l.append(`axis ${axis}`, input, out); this.sliders.append(l);
+        this.ranges.push({ input, out, size });
+      });
+      if (axes?.sizes?.length > 2 && axes.down !== null) for (const [role, said, now] of [["rows", "down", axes.down], ["columns", "across", axes.across]]) {
+        const s = make("select", "", { name: role });
+        axes.sizes.forEach((n, i) => s.append(make("option", "", { value: i, textContent: `axis ${i}`, selected: i === now })));
+        s.onchange = () => this.turn({ role, axis: Number(s.value) });
+        const l = make("label", ""); l.append(said, s); this.sliders.append(l);
+      }
+      if (axes?.components > 1) {
+        const s = make("select", "", { name: "component" }), names = this.meta.labels;
+        s.append(make("option", "", { value: "", textContent: "all" }));
+        for (let i = 0; i < axes.components; i++) s.append(make("option", "", { value: i, textContent: names[i] ?? String(i) }));
+        s.value = axes.component ?? "";
+        s.onchange = () => this.turn({ component: s.value === "" ? null : Number(s.value) });
+        const l = make("label", ""); l.append("component", s); this.sliders.append(l);
+      }
+    }
+    axes?.sliders?.forEach(({ pick }, place) => {
+      const { input, out, size } = this.ranges[place];
+      // A slider that is being dragged is ahead of the kernel.
+      if (!this.turning && !this.nextTurn) input.value = pick;
+      out.value = `${input.value} of ${size}`;
+    });
+    this.sliders.hidden = !this.sliders.childElementCount;
+    this.sliders.style.display = this.sliders.hidden ? "none" : "";
+  }
+
+  /** One request at a time: the kernel draws the newest place, not each on the way. */
+  turn(change) {
+    if (this.turning && performance.now() - this.turning < 2000) { this.nextTurn = change; return; }
+    this.turning = performance.now();
+    this.detail = null;
+    if (change.role || "component" in change) { this.zoom = null; this.cursor = null; }
+    this.send({ kind: "axes", ...change });
+  }
+
+  // -- what arrives
+
+  read() {
+    const meta = this.model.get("meta"), view = this.model.get("frame");
+    if (!meta?.kind) return;
+    this.meta = meta; this.look = this.model.get("look") ?? {};
+    this.turning = 0;
+    if (this.nextTurn) { const next = this.nextTurn; this.nextTurn = null; this.turn(next); }
+    this.words(meta);
+    if (!meta.panels || !view?.byteLength) { this.sentence(meta); return; }
+    this.frameOf(meta, view);
+  }
+
+  frameOf(meta, view) {
+    this.root.dataset.seq = this.model.get("seq");
+    const old = this.frame;
+    this.frame = unpack(meta, new Uint8Array(view.buffer, view.byteOffset, view.byteLength));
+    // The canvases of the last picture are used again.
+    if (old) this.frame.panels.forEach((p, i) => { p.pictures = old.panels[i]?.pictures; });
+    const size = `${meta.kind} ${meta.rows} ${meta.columns}`;
+    if (size !== this.size) { this.size = size; this.zoom = null; this.cursor = null; }
+    this.whole = { r0: meta.rows[0], r1: meta.rows[1], c0: meta.columns[0], c1: meta.columns[1] };
+    this.zoom ??= { ...this.whole };
+    this.buildStages(meta.kind, meta.panels);
+    this.buildSliders(meta.axes);
+    for (const [name, { s, l, kinds }] of Object.entries(this.selects)) {
+      l.style.display = kinds.includes(meta.kind) && (meta.gradient || !["mode", "overlay"].includes(name)) ? "" : "none";
+      if (name === "overlay") s.disabled = (this.look.mode ?? "signed") !== "signed";
+      if (!(name in this.local)) s.value = this.look[name] ?? s.options[0].value;
+    }
+    this.controls.style.display = "";
+    this.stages.forEach((s, i) => this.stageWords(s, meta, i));
+    this.repaint();
+    if (this.zoomed()) this.askDetail();
+    if (this.cursor) this.probe(false);
+  }
+
+  stageWords(s, meta, i) {
+    const key = JSON.stringify([meta.kind, meta.panels.map(p => p.mode), meta.said, meta.alt]);
+    if (s.words === key) return;
+    s.words = key;
+    const roles = meta.kind === "line" ? meta.panels.map(p => p.role) : [meta.panels[i].role];
+    s.title.textContent = meta.kind === "line" ? "" : roles[0] + (meta.panels[i].mode === "magnitude" ? ", magnitude" : meta.panels[i].mode === "sign" ? ", sign" : "");
+    s.title.style.display = meta.kind === "line" ? "none" : "";
+    s.stats.replaceChildren(...roles.map(r => {
+      const row = make("div", "");
+      // Each number stays with its word where the line wraps.
+      const parts = meta.said[r].split("  ").map(said => make("span", "", { textContent: said }));
+      row.append(...(roles.length > 1 ? [make("span", "snb-role", { textContent: r })] : []), ...parts);
+      return row;
+    }));
+    s.base.setAttribute("aria-label", `${roles.join(" and ")}. ${meta.alt}`);
+    s.stage.setAttribute("aria-label", `${meta.name}, ${roles.join(" and ")}: arrow keys move the probe, plus and minus zoom`);
+  }
+
+  words(meta) {
+    this.name.textContent = meta.name ?? "";
+    this.heading.textContent = meta.heading ?? "";
+    this.note.textContent = meta.note ?? ""; this.note.style.display = meta.note ? "" : "none";
+    const said = [meta.caption, meta.panels && !meta.gradient ? "no gradient" : ""].filter(Boolean).join(" · ");
+    this.caption.textContent = said; this.caption.style.display = said ? "" : "none";
+    this.root.setAttribute("aria-label", meta.alt ?? meta.name ?? "");
+  }
+
+  /** Nothing to draw: numbers, or what went wrong, in words. */
+  sentence(meta) {
+    const said = meta.kind === "said" ? meta.said
+      : meta.kind === "empty" ? "empty: there are no elements to draw"
+      : Object.entries(meta.numbers ?? {}).map(([role, n]) => `${role.padEnd(10)}${n}`).join("\n");
+    this.shape = this.placed = null; this.frame = null;
+    this.panels.replaceChildren(make("p", "snb-sentence", { textContent: said }));
+    this.panels.className = "snb-panels snb-wide";
+    this.stages = [];
+    this.controls.style.display = this.sliders.style.display = "none";
+    this.readout.textContent = "";
+    this.root.dataset.seq = this.model.get("seq");
+  }
+
+  message(m, buffers) {
+    if (m.kind === "probe") {
+      this.asking = 0;
+      if (m.id === this.number && !m.error) this.show(m.index, m.value, m.gradient);
+      if (this.again) { this.again = false; this.probe(true); }
+    } else if (m.kind === "window" && m.id === this.windowId && !m.error && this.frame) {
+      const b = buffers[0];
+      this.detail = unpack(m.about, new Uint8Array(b.buffer, b.byteOffset, b.byteLength));
+      this.repaintDetail(); this.drawSoon();
+    }
+  }
+
+  // -- colours and sizes
+
+  palette(panel) {
+    const maps = this.model.get("maps"), name = panel.table === "value" ? this.look?.values ?? "viridis" : panel.table;
+    const b = maps?.[name] ?? maps?.viridis;
+    this.palettes ??= {};
+    if (!this.palettes[name]) {
+      if (!b) return new Uint32Array(256);
+      this.palettes[name] = paletteOf(new Uint8Array(b.buffer, b.byteOffset, b.byteLength));
+    }
+    return this.palettes[name];
+  }
+
+  repaint() {
+    if (!this.frame) return;
+    if (this.frame.kind !== "line") for (const p of this.frame.panels) paint(p, p.colours ? null : this.palette(p));
+    this.repaintDetail();
+    // Sizes and the theme are looked at when they change, not for each picture.
+    const placed = `${this.shape} ${this.size} ${this.frame.panels.map(p => [p.layers, !!p.colours])} ${this.local.profile}`;
+    if (placed !== this.placed) { this.placed = placed; this.resize(); }
+    this.draw();
+  }
+  repaintDetail() {
+    if (this.detail && this.detail.kind !== "line") for (const p of this.detail.panels) paint(p, p.colours ? null : this.palette(p));
+  }
+
+  theme() {
+    const style = getComputedStyle(this.root), name = v => style.getPropertyValue(v).trim();
+    const probe = this.live.style;
+    const resolved = v => { probe.color = `var(${v})`; const c = getComputedStyle(this.live).color; probe.color = ""; return c; };
+    const inks = { ink: resolved("--snb-ink"), muted: resolved("--snb-muted"), line: resolved("--snb-line"), paper: resolved("--snb-paper") };
+    const [r, g, b] = (inks.paper.match(/[\d.]+/g) ?? [255, 255, 255]).map(Number);
+    inks.dark = 0.3 * r + 0.59 * g + 0.11 * b < 128;
+    if (name("--jp-layout-color0")) this.root.style.colorScheme = inks.dark ? "dark" : "light";
+    inks.value = inks.dark ? "#5fb0d6" : "#2c718e";
+    const fonts = { sans: style.fontFamily, mono: name("--snb-mono") || "monospace" };
+    return { inks, fonts };
+  }
+
+  /** Place the parts of each canvas, and give it the pixels that the screen has. */
+  resize() {
+    if (!this.frame) return;
+    this.look_ = this.theme();
+    for (const s of this.stages) {
+      const w = s.stage.clientWidth;
+      if (!w) continue;
+      s.w = w;
+      s.layout = this.frame.kind === "line" ? this.layLines(w) : this.layImage(w, this.frame.panels[s.i]);
+      const ratio = window.devicePixelRatio || 1;
+      for (const c of [s.base, s.over]) {
+        const pw = Math.round(w * ratio), ph = Math.round(s.layout.h * ratio);
+        if (c.width !== pw || c.height !== ph) { c.width = pw; c.height = ph; c.style.height = `${s.layout.h}px`; }
+      }
+    }
+  }
+
+  layImage(w, panel) {
+    const layers = panel.colours ? 1 : panel.layers;
+    const most = Math.max(1, ...this.frame.panels.map(p => p.colours ? 1 : p.layers));
+    const per = layers === 1 ? 1 : layers === 3 ? 3 : 2, lines = Math.ceil(layers / per), gap = 8, label = layers > 1 ? 15 : 0;
+    const room = w - LEFT - RIGHT, ratio = (this.whole.r1 - this.whole.r0) / (this.whole.c1 - this.whole.c0);
+    const tall = most > 1 && layers > 1 ? 260 : 420;
+    let tw = (room - gap * (per - 1)) / per;
+    let th = tw * ratio;
+    if (th > tall) { th = tall; if (th / ratio > tw * 0.3) tw = th / ratio; else tw *= 0.5; }
+    th = Math.max(th, Math.min(56, tw));
+    const boxes = Array.from({ length: layers }, (_, i) => ({
+      x: LEFT + (i % per) * (tw + gap), y: TOP + label + Math.floor(i / per) * (th + label + gap), w: tw, h: th,
+    }));
+    let y = TOP + lines * (th + label) + (lines - 1) * gap + TICKS;
+    const profile = this.local.profile !== "off" && !panel.colours ? { x: LEFT, y: y + 4, w: per * tw + (per - 1) * gap, h: PROFILE - 12 } : null;
+    if (profile) y += PROFILE + (this.local.profile === "column" ? 12 : 0);
+    const scale = panel.colours ? null : { x: LEFT, y: y + 2, w: Math.min(room, Math.max(per * tw + (per - 1) * gap, 180)) };
+    return { boxes, per, profile, scale, h: Math.ceil(y + 2 + (scale ? SCALE : 0)) };
+  }
+
+  layLines(w) {
+    const two = this.frame.panels.length > 1, left = 56;
+    const value = { x: left, y: 20, w: w - left - 12, h: two ? 150 : 180 };
+    const gradient = { x: left, y: value.y + value.h + 26, w: value.w, h: 92 };
+    const boxes = two ? [value, gradient] : [value], last = boxes.at(-1);
+    return { boxes, h: last.y + last.h + TICKS + 4 };
+  }
+
+  // -- drawing
+
+  drawSoon() {
+    if (this.due) return;
+    this.due = requestAnimationFrame(() => { this.due = 0; this.draw(); });
+  }
+
+  context(canvas) {
+    const g = canvas.getContext("2d"), ratio = window.devicePixelRatio || 1;
+    g.setTransform(ratio, 0, 0, ratio, 0, 0);
+    g.clearRect(0, 0, canvas.width, canvas.height);
+    return Object.assign(g, this.look_);
+  }
+
+  draw() {
+    if (!this.frame || !this.root.isConnected) return;
+    for (const s of this.stages) {
+      if (!s.layout) continue;
+      const g = this.context(s.base);
+      if (this.frame.kind === "line") this.drawLines(g, s); else this.drawImage(g, s, this.frame.panels[s.i]);
+      s.stage.classList.toggle("snb-zoomed", this.zoomed());
+    }
+    const z = this.zoomed();
+    this.zoomButtons[0].disabled = this.zoomButtons[2].disabled = !z;
+    this.drawOver();
+    this.root.dataset.drawn = this.root.dataset.seq ?? "0";
+  }
+
+  drawImage(g, s, panel) {
+    const { boxes, per, scale } = s.layout, zoom = this.zoom;
+    g.imageSmoothingEnabled = false;
+    boxes.forEach((box, layer) => {
+      g.save();
+      g.beginPath(); g.rect(box.x, box.y, box.w, box.h); g.clip();
+      this.blit(g, this.frame, panel.pictures[layer], box);
+      const close = this.detail?.panels[s.i];
+      if (close?.pictures?.[layer]) this.blit(g, this.detail, close.pictures[layer], box);
+      this.cellNumbers(g, panel, layer, box);
+      if (s.i === 0 && this.local.overlay !== "none" && this.frame.panels[1]?.mode === "signed") {
+        const slope = this.frame.panels[1];
+        if (this.local.overlay === "arrows") arrows(g, slope, zoom, this.frame.steps, box);
+        else contours(g, slope, zoom, this.frame.steps, box);
+      }
+      g.restore();
+      const name = panel.colours ? "" : this.meta.labels[layer];
+      if (boxes.length > 1 && name) text(g, name, box.x, box.y - 13, { align: "left", mono: true });
+      const lowest = layer + per >= boxes.length;
+      indexTicks(g, box, zoom, { left: layer % per === 0, below: lowest });
+      g.strokeStyle = g.inks.line; g.lineWidth = 1; g.strokeRect(box.x - 0.5, box.y - 0.5, box.w + 1, box.h + 1);
+    });
+    markers(g, panel, zoom, this.frame.steps, boxes);
+    if (scale) colourScale(g, panel, this.palette(panel), scale);
+  }
+
+  /** Draw the part of a picture that is in sight. */
+  blit(g, of, picture, box) {
+    const { r0, r1, c0, c1 } = this.zoom, [down, across] = of.steps;
+    const px = c => box.x + (c - c0) / (c1 - c0) * box.w, py = r => box.y + (r - r0) / (r1 - r0) * box.h;
+    const x0 = px(of.columns[0]), y0 = py(of.rows[0]);
+    // The last pixels of a reduced picture may stand for fewer elements: they are cut by the clip, not squeezed.
+    const x1 = px(of.columns[0] + picture.width * across), y1 = py(of.rows[0] + picture.height * down);
+    g.drawImage(picture, x0, y0, x1 - x0, y1 - y0);
+  }
+
+  cellNumbers(g, panel, layer, box) {
+    const { r0, r1, c0, c1 } = this.zoom, cw = box.w / (c1 - c0), ch = box.h / (r1 - r0);
+    if (!panel.numbers || panel.colours || cw < 42 || ch < 20) return;
+    const palette = this.palette(panel);
+    for (let r = Math.floor(r0); r < r1; r++) for (let c = Math.floor(c0); c < c1; c++) {
+      const at = (layer * panel.height + r) * panel.width + c, p = palette[panel.codes[at]];
+      const bright = 0.3 * (p & 255) + 0.59 * ((p >> 8) & 255) + 0.11 * ((p >> 16) & 255) > 140;
+      text(g, written(panel.numbers[at], 3), box.x + (c + 0.5 - c0) * cw, box.y + (r + 0.5 - r0) * ch,
+        { colour: bright ? "#1b1f24" : "#fff", base: "middle", mono: true, size: Math.min(12, cw / 5) });
+    }
+  }
+
+  lineFrame() { return this.detail?.kind === "line" ? this.detail : this.frame; }
+
+  drawLines(g, s) {
+    const { boxes } = s.layout, zoom = this.zoom;
+    const frame = this.zoomed() ? this.lineFrame() : this.frame;
+    frame.panels.forEach((p, k) => {
+      const box = boxes[k], whole = this.frame.panels[k], scale = whole.scale;
+      // A little room, so that the largest number is not on the edge.
+      const y = v => box.y + box.h - (0.04 + 0.92 * scale.place(v)) * box.h;
+      const n = p.width, [c0, c1] = frame.columns, step = (c1 - c0) / n;
+      const x = i => box.x + (c0 + (i + 0.5) * step - zoom.c0) / (zoom.c1 - zoom.c0) * box.w;
+      text(g, p.role, box.x, box.y - 16, { align: "left", colour: g.inks.ink, size: 13 });
+      if (p.layers > 1) this.meta.labels.forEach((name, i) => text(g, name, box.x + 70 + 18 * i, box.y - 15, { align: "left", mono: true, colour: COMPONENTS[i % 4] }));
+      for (const t of scale.ticks(Math.max(2, box.h / 30))) {
+        line(g, box.x, y(t), box.x + box.w, y(t), t === 0 ? g.inks.muted : g.inks.line, t === 0 ? 1 : 0.7);
+        text(g, written(t, 4), box.x - 6, y(t), { align: "right", base: "middle" });
+      }
+      g.save(); g.beginPath(); g.rect(box.x, box.y - 2, box.w, box.h + 4); g.clip();
+      for (let layer = 0; layer < p.layers; layer++) {
+        const low = p.low.subarray(layer * n, layer * n + n), high = p.high ? p.high.subarray(layer * n, layer * n + n) : null;
+        const colour = p.layers > 1 ? COMPONENTS[layer % 4] : k === 0 ? g.inks.value : null;
+        if (colour) this.curve(g, low, high, x, y, colour, box.w / n);
+        else this.area(g, low, high, x, y, n);
+      }
+      for (const [, , i, code] of p.marks ?? []) sign(g, x(i), code === NAN ? box.y + box.h - 5 : code === POS_INF ? box.y + 5 : box.y + box.h - 5, code);
+      g.restore();
+      if (k === boxes.length - 1) indexTicks(g, box, zoom, { left: false });
+    });
+  }
+
+  curve(g, low, high, x, y, colour, room) {
+    g.strokeStyle = g.fillStyle = colour; g.lineWidth = 1.6; g.lineJoin = "round";
+    if (high) {
+      const w = Math.max(1, room);
+      for (let i = 0; i < low.length; i++) {
+        if (low[i] !== low[i]) continue;
+        // Each column reaches the one before it, as the curve does.
+        const before = i > 0 && low[i - 1] === low[i - 1];
+        const top = y(before ? Math.max(high[i], low[i - 1]) : high[i]), foot = y(before ? Math.min(low[i], high[i - 1]) : low[i]);
+        g.fillRect(x(i) - w / 2, top - 0.6, w + 0.3, Math.max(1.2, foot - top + 1.2));
+      }
+      return;
+    }
+    let open = false;
+    g.beginPath();
+    for (let i = 0; i < low.length; i++) {
+      if (!Number.isFinite(low[i])) { open = false; continue; }
+      if (open) g.lineTo(x(i), y(low[i])); else g.moveTo(x(i), y(low[i]));
+      open = true;
+    }
+    g.stroke();
+    if (room > 9) for (let i = 0; i < low.length; i++) if (Number.isFinite(low[i])) { g.beginPath(); g.arc(x(i), y(low[i]), 2.6, 0, 7); g.fill(); }
+  }
+
+  area(g, low, high, x, y, n) {
+    const zero = y(0);
+    const room = Math.abs(x(1) - x(0)) || 8, bars = n <= 64;
+    const w = bars ? Math.min(26, room * 0.7) : Math.max(1, room + 0.6);
+    if (!bars && !high) {
+      // One outline, filled above zero in one colour and below in the other.
+      for (const [colour, top, tall] of [[ORANGE, zero - 4000, 4000], [BLUE, zero, 4000]]) {
+        g.save(); g.beginPath(); g.rect(-1e4, top, 3e4, tall); g.clip();
+        g.fillStyle = colour; g.beginPath(); g.moveTo(x(0), zero);
+        for (let i = 0; i < n; i++) { const v = Number.isFinite(low[i]) ? y(low[i]) : zero; g.lineTo(x(i), v); }
+        g.lineTo(x(n - 1), zero); g.closePath(); g.fill(); g.restore();
+      }
+      return;
+    }
+    for (let i = 0; i < n; i++) {
+      for (const v of high ? [Math.max(0, high[i]), Math.min(0, low[i])] : [low[i]]) {
+        if (!Number.isFinite(v) || v === 0) continue;
+        g.fillStyle = v > 0 ? ORANGE : BLUE;
+        g.fillRect(x(i) - w / 2, Math.min(zero, y(v)), w, Math.max(0.8, Math.abs(y(v) - zero)));
+      }
+    }
+  }
+
+  drawOver() {
+    for (const s of this.stages) {
+      if (!s.layout) continue;
+      const g = this.context(s.over), at = this.cursor;
+      if (!at) { if (s.layout.profile) this.profileHint(g, s.layout.profile); continue; }
+      if (this.frame.kind === "line") { this.lineCursor(g, s, at); continue; }
+      const panel = this.frame.panels[s.i];
+      for (const box of s.layout.boxes) this.crosshair(g, box, at, panel.mode === "signed");
+      if (s.layout.profile) this.profileOf(g, s, panel, at);
+      if (s.layout.scale) this.pointer(g, panel, s.layout.scale, at);
+    }
+  }
+
+  profileHint(g, box) { text(g, "point at an element to see the line through it", box.x + box.w / 2, box.y + box.h / 2 - 6); }
+
+  crosshair(g, box, { row, column }, pale) {
+    const { r0, r1, c0, c1 } = this.zoom;
+    const x = box.x + (column + 0.5 - c0) / (c1 - c0) * box.w, y = box.y + (row + 0.5 - r0) / (r1 - r0) * box.h;
+    if (x < box.x || x > box.x + box.w || y < box.y || y > box.y + box.h) return;
+    const cw = box.w / (c1 - c0), ch = box.h / (r1 - r0);
+    if (Math.min(cw, ch) > 18) {
+      // Large enough to hold its number: a frame says which element it is and hides nothing.
+      halo(g, () => g.strokeRect(x - cw / 2 + 1, y - ch / 2 + 1, cw - 2, ch - 2));
+      return;
+    }
+    const gap = 6, sx = Math.round(x - 0.5) + 0.5, sy = Math.round(y - 0.5) + 0.5;
+    const [under, over] = pale ? ["rgb(255 255 255 / 0.5)", "rgb(20 24 30 / 0.75)"] : ["rgb(0 0 0 / 0.28)", "rgb(255 255 255 / 0.95)"];
+    for (const [colour, width] of [[under, 3], [over, 1]]) {
+      g.strokeStyle = colour; g.lineWidth = width;
+      g.beginPath();
+      g.moveTo(box.x, sy); g.lineTo(Math.max(box.x, sx - gap), sy); g.moveTo(Math.min(box.x + box.w, sx + gap), sy); g.lineTo(box.x + box.w, sy);
+      g.moveTo(sx, box.y); g.lineTo(sx, Math.max(box.y, sy - gap)); g.moveTo(sx, Math.min(box.y + box.h, sy + gap)); g.lineTo(sx, box.y + box.h);
+      g.stroke();
+      g.beginPath(); g.arc(sx, sy, 4.5, 0, 7); g.stroke();
+    }
+  }
+
+  codeAt(panel, layer, row, column) {
+    const [down, across] = this.frame.steps;
+    const r = Math.floor((row - this.frame.rows[0]) / down), c = Math.floor((column - this.frame.columns[0]) / across);
+    return panel.codes[(layer * panel.height + r) * panel.width + c];
+  }
+
+  /** Where the element under the cursor is on the colour scale. */
+  pointer(g, panel, box, { row, column }) {
+    for (let layer = 0; layer < panel.layers; layer++) {
+      const code = this.codeAt(panel, layer, row, column);
+      if (!(code <= STEPS)) continue;
+      const x = box.x + code / STEPS * box.w, y = box.y + COUNTS;
+      g.fillStyle = g.inks.ink;
+      g.beginPath(); g.moveTo(x, y + BAR + 1); g.lineTo(x - 4, y + BAR + 7); g.lineTo(x + 4, y + BAR + 7); g.closePath(); g.fill();
+      g.strokeStyle = g.inks.paper; g.lineWidth = 1; g.stroke();
+    }
+  }
+
+  profileOf(g, s, panel, { row, column }) {
+    const box = s.layout.profile, byRow = this.local.profile === "row", [down, across] = this.frame.steps, z = this.zoom;
+    const lo = byRow ? z.c0 : z.r0, hi = byRow ? z.c1 : z.r1, step = byRow ? across : down;
+    const x = i => box.x + (i - lo) / (hi - lo) * box.w, y = t => box.y + box.h - t * box.h;
+    g.strokeStyle = g.inks.line; g.lineWidth = 1; g.strokeRect(box.x - 0.5, box.y - 0.5, box.w + 1, box.h + 1);
+    const zero = panel.scale.place(0);
+    if (panel.scale.lo <= 0 && panel.scale.hi >= 0) line(g, box.x, y(zero), box.x + box.w, y(zero), g.inks.muted, 0.8);
+    for (const v of [panel.scale.lo, panel.scale.hi]) text(g, written(v, 3), box.x - 5, y(panel.scale.place(v)), { align: "right", base: "middle", size: 10 });
+    g.save(); g.beginPath(); g.rect(box.x, box.y - 1, box.w, box.h + 2); g.clip();
+    for (let layer = 0; layer < panel.layers; layer++) {
+      const points = [];
+      for (let i = Math.floor(lo / step) * step; i < hi; i += step) {
+        const code = byRow ? this.codeAt(panel, layer, row, i) : this.codeAt(panel, layer, i, column);
+        points.push([x(i + step / 2), code <= STEPS ? y(code / STEPS) : NaN]);
+      }
+      const colour = panel.layers > 1 ? COMPONENTS[layer % 4] : panel.mode !== "signed" ? g.inks.value : null;
+      if (!colour) for (const [sign_, c] of [[1, ORANGE], [-1, BLUE]]) {
+        g.fillStyle = c;
+        const w = Math.max(1, box.w / points.length + 0.5), z0 = y(zero);
+        for (const [px, py] of points) if ((z0 - py) * sign_ > 0) g.fillRect(px - w / 2, Math.min(py, z0), w, Math.abs(py - z0));
+      } else {
+        g.strokeStyle = colour; g.lineWidth = 1.5; g.beginPath();
+        let open = false;
+        for (const [px, py] of points) { if (py !== py) open = false; else { if (open) g.lineTo(px, py); else g.moveTo(px, py); open = true; } }
+        g.stroke();
+      }
+    }
+    line(g, x((byRow ? column : row) + 0.5), box.y, x((byRow ? column : row) + 0.5), box.y + box.h, g.inks.muted);
+    g.restore();
+    if (!byRow) for (const i of counted(lo, hi - 1, 6)) text(g, i, x(i + 0.5), box.y + box.h + 3, { size: 10 });
+  }
+
+  lineCursor(g, s, { column }) {
+    const { c0, c1 } = this.zoom, boxes = s.layout.boxes, first = boxes[0], last = boxes.at(-1);
+    const x = first.x + (column + 0.5 - c0) / (c1 - c0) * first.w;
+    if (x < first.x || x > first.x + first.w) return;
+    line(g, x, first.y, x, last.y + last.h, g.inks.muted);
+    const frame = this.zoomed() ? this.lineFrame() : this.frame;
+    frame.panels.forEach((p, k) => {
+      if (p.high) return;
+      const scale = this.frame.panels[k].scale, box = boxes[k];
+      for (let layer = 0; layer < p.layers; layer++) {
+        const v = p.low[layer * p.width + column - frame.columns[0]];
+        if (!Number.isFinite(v)) continue;
+        g.beginPath(); g.arc(x, box.y + box.h - (0.04 + 0.92 * scale.place(v)) * box.h, 4.5, 0, 7);
+        g.fillStyle = g.inks.paper; g.fill(); g.strokeStyle = g.inks.ink; g.lineWidth = 1.6; g.stroke();
+      }
+    });
+  }
+
+  // -- probe
+
+  /** Say what is under the cursor: at once if the numbers are here, otherwise about, and exactly when the kernel answers. */
+  probe(ask = true) {
+    const { row, column } = this.cursor, f = this.frame;
+    this.number++;
+    const index = this.indexOf(row, column);
+    const [v, d] = f.panels.map(p => this.here(p, row, column));
+    const known = f.kind === "line" ? !f.panels[0].high : f.exact;
+    const floats = /^(float|half)/.test(this.meta.heading);
+    this.show(index, v, d, !(known && floats));
+    if (known && floats) return;
+    if (this.asking && performance.now() - this.asking < 3000) { this.again = true; return; }
+    this.asking = performance.now();
+    this.send({ kind: "probe", id: this.number, row, column });
+  }
+
+  here(p, row, column) {
+    const f = this.frame;
+    const join = all => all.length > 1 ? `(${all.join(", ")})` : all[0];
+    if (f.kind === "line") {
+      const i = Math.min(p.width - 1, Math.floor((column - f.columns[0]) / (f.columns[1] - f.columns[0]) * p.width));
+      return join(Array.from({ length: p.layers }, (_, k) => written(p.low[k * p.width + i])));
+    }
+    const r = Math.floor((row - f.rows[0]) / f.steps[0]), c = Math.floor((column - f.columns[0]) / f.steps[1]);
+    const at = k => (k * p.height + r) * p.width + c;
+    return join(Array.from({ length: p.layers }, (_, k) =>
+      p.numbers ? written(p.numbers[at(k)]) : p.colours ? written(p.colour[at(k)] / 255, 3) : p.mode && p.mode !== "signed" ? "…" : written(decoded(p.codes[at(k)], p.scale), 3)));
+  }
+
+  indexOf(row, column) {
+    const { sliders, down, across } = this.meta.axes, index = {};
+    for (const s of sliders) index[s.axis] = s.pick;
+    if (down !== null) index[down] = row;
+    index[across] = column;
+    return Object.keys(index).map(Number).sort((a, b) => a - b).map(k => index[k]);
+  }
+
+  show(index, value, gradient, about = false) {
+    const mark = about ? "≈ " : "";
+    const parts = [["", `[${index.join(", ")}]`], ["value ", mark + value]];
+    if (gradient !== undefined && gradient !== null) parts.push(["gradient ", mark + gradient]);
+    this.readout.replaceChildren(...parts.flatMap(([word, said], i) => {
+      const b = make("b", "", { textContent: word });
+      return [...(i ? ["   "] : []), b, said];
+    }));
+    if (about) return;
+    clearTimeout(this.speaking);
+    this.speaking = setTimeout(() => { this.live.textContent = `${index.join(", ")}: ${parts.slice(1).map(p => p.join("")).join(", ")}`; }, 200);
+  }
+
+  point(row, column) {
+    const w = this.whole;
+    row = clamp(Math.floor(row), w.r0, w.r1 - 1); column = clamp(Math.floor(column), w.c0, w.c1 - 1);
+    if (this.cursor?.row === row && this.cursor?.column === column) return;
+    this.cursor = { row, column };
+    this.drawOver(); this.probe();
+  }
+
+  // -- zoom
+
+  zoomed() {
+    const z = this.zoom, w = this.whole;
+    return !!z && (z.c1 - z.c0 < w.c1 - w.c0 - 1e-6 || z.r1 - z.r0 < w.r1 - w.r0 - 1e-6);
+  }
+  reset() { this.zoom = { ...this.whole }; this.detail = null; this.drawSoon(); }
+
+  scaleBy(k, at) {
+    if (!this.frame) return;
+    const z = this.zoom, w = this.whole;
+    at ??= this.cursor ? { r: this.cursor.row + 0.5, c: this.cursor.column + 0.5 } : { r: (z.r0 + z.r1) / 2, c: (z.c0 + z.c1) / 2 };
+    const fit = (a, b, lo, hi, p) => {
+      const span = clamp((b - a) * k, Math.min(4, hi - lo), hi - lo), share = clamp((p - a) / (b - a), 0, 1);
+      const start = clamp(p - share * span, lo, hi - span);
+      return [start, start + span];
+    };
+    const [c0, c1] = fit(z.c0, z.c1, w.c0, w.c1, at.c);
+    const [r0, r1] = this.frame.kind === "line" ? [w.r0, w.r1] : fit(z.r0, z.r1, w.r0, w.r1, at.r);
+    this.zoom = { r0, r1, c0, c1 };
+    this.askDetail(); this.drawSoon();
+  }
+
+  pan(dr, dc) {
+    const z = this.zoom, w = this.whole;
+    const c0 = clamp(z.c0 + dc, w.c0, w.c1 - (z.c1 - z.c0)), r0 = clamp(z.r0 + dr, w.r0, w.r1 - (z.r1 - z.r0));
+    this.zoom = { r0, r1: r0 + z.r1 - z.r0, c0, c1: c0 + z.c1 - z.c0 };
+    this.askDetail(); this.drawSoon();
+  }
+
+  /** Ask for the elements in sight where the picture shows only some of them. */
+  askDetail() {
+    clearTimeout(this.later);
+    const reduced = this.frame.kind === "line" ? this.frame.panels[0].upper : Math.max(...this.frame.steps) > 1;
+    if (!reduced || !this.zoomed()) { if (!this.zoomed()) this.detail = null; return; }
+    this.later = setTimeout(() => {
+      const z = this.zoom;
+      this.windowId = (this.windowId ?? 0) + 1;
+      this.send({ kind: "window", id: this.windowId, rows: [Math.floor(z.r0), Math.ceil(z.r1)], columns: [Math.floor(z.c0), Math.ceil(z.c1)] });
+    }, 60);
+  }
+
+  // -- events
+
+  /** What is under the pointer: the box, and the element as fractions. */
+  under(s, event) {
+    const rect = s.stage.getBoundingClientRect(), x = event.clientX - rect.left, y = event.clientY - rect.top, z = this.zoom;
+    const box = s.layout?.boxes.find(b => x >= b.x && x < b.x + b.w && y >= b.y && y < b.y + b.h);
+    if (!box) return null;
+    return { box, r: z.r0 + (y - box.y) / box.h * (z.r1 - z.r0), c: z.c0 + (x - box.x) / box.w * (z.c1 - z.c0) };
+  }
+
+  stageEvents(s) {
+    const pointers = new Map();
+    let held = null;
+    s.stage.addEventListener("pointerdown", e => {
+      const at = this.under(s, e);
+      if (!at || e.button) return;
+      pointers.set(e.pointerId, e);
+      held = { at, x: e.clientX, y: e.clientY, zoom: { ...this.zoom } };
+      if (this.zoomed()) { s.stage.setPointerCapture(e.pointerId); s.stage.classList.add("snb-dragging"); }
+    });
+    s.stage.addEventListener("pointermove", e => {
+      if (pointers.has(e.pointerId) && pointers.size === 2) {
+        const before = [...pointers.values()], d0 = Math.hypot(before[0].clientX - before[1].clientX, before[0].clientY - before[1].clientY);
+        pointers.set(e.pointerId, e);
+        const after = [...pointers.values()], d1 = Math.hypot(after[0].clientX - after[1].clientX, after[0].clientY - after[1].clientY);
+        if (d1 > 0) this.scaleBy(d0 / d1, held && { r: held.at.r, c: held.at.c });
+        return;
+      }
+      if (held && this.zoomed() && s.stage.classList.contains("snb-dragging")) {
+        const { box } = held.at, z = held.zoom;
+        this.zoom = { ...z };
+        this.pan((held.y - e.clientY) / box.h * (z.r1 - z.r0), (held.x - e.clientX) / box.w * (z.c1 - z.c0));
+        return;
+      }
+      const at = this.under(s, e);
+      if (at) this.point(at.r, at.c);
+    });
+    const release = e => { pointers.delete(e.pointerId); held = null; s.stage.classList.remove("snb-dragging"); };
+    s.stage.addEventListener("pointerup", release);
+    s.stage.addEventListener("pointercancel", release);
+    s.stage.addEventListener("dblclick", () => this.reset());
+    s.stage.addEventListener("wheel", e => {
+      const at = this.under(s, e);
+      // A page that is being scrolled goes on scrolling when a picture comes under the pointer.
+      if (!at || (!e.ctrlKey && e.timeStamp - scrolled < 300) || (e.deltaY > 0 && !this.zoomed())) { scrolled = e.timeStamp; return; }
+      e.preventDefault(); e.stopPropagation();
+      this.scaleBy(Math.exp(clamp(e.deltaY, -120, 120) * 0.0022), at);
+    }, { passive: false });
+    s.stage.addEventListener("keydown", e => this.key(e));
+    s.stage.addEventListener("focus", () => { if (!this.cursor && this.frame && s.stage.matches(":focus-visible")) this.point((this.zoom.r0 + this.zoom.r1) / 2, (this.zoom.c0 + this.zoom.c1) / 2); });
+  }
+
+  key(e) {
+    const w = this.whole, at = this.cursor ?? { row: Math.floor((this.zoom.r0 + this.zoom.r1) / 2), column: Math.floor((this.zoom.c0 + this.zoom.c1) / 2) };
+    const far = e.shiftKey ? 10 : 1;
+    const moves = { ArrowLeft: [0, -far], ArrowRight: [0, far], ArrowUp: [-far, 0], ArrowDown: [far, 0] };
+    if (e.altKey || e.metaKey) return;
+    if (moves[e.key]) this.point(at.row + moves[e.key][0], at.column + moves[e.key][1]);
+    else if (e.key === "Home") this.point(e.ctrlKey ? w.r0 : at.row, w.c0);
+    else if (e.key === "End") this.point(e.ctrlKey ? w.r1 : at.row, w.c1 - 1);
+    else if (e.key === "+" || e.key === "=") this.scaleBy(1 / 1.6);
+    else if (e.key === "-") this.scaleBy(1.6);
+    else if (e.key === "0") this.reset();
+    else return;
+    // Lab moves between cells with the same keys.
+    e.preventDefault(); e.stopPropagation();
+    this.follow();
+  }
+
+  /** Keep the probe in sight. */
+  follow() {
+    if (!this.cursor || !this.zoomed()) return;
+    const z = this.zoom, { row, column } = this.cursor;
+    const out = (v, a, b) => v < a ? v - a : v + 1 > b ? v + 1 - b : 0;
+    const dr = out(row, z.r0, z.r1), dc = out(column, z.c0, z.c1);
+    if (dr || dc) this.pan(dr, dc);
+  }
+
+  listen() {
+    const on = (event, act) => { this.model.on(event, act); this.offs.push(() => this.model.off(event, act)); };
+    this.offs = [];
+    on("change:seq", () => this.read());
+    on("change:maps", () => { this.palettes = null; this.repaint(); });
+    on("msg:custom", (m, buffers) => this.message(m, buffers));
+    const theme = new MutationObserver(() => { this.resize(); this.drawSoon(); });
+    theme.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-name", "data-jp-theme-light", "class", "style"] });
+    const scheme = matchMedia("(prefers-color-scheme: dark)"), again = () => { this.resize(); this.drawSoon(); };
+    scheme.addEventListener("change", again);
+    this.offs.push(() => theme.disconnect(), () => scheme.removeEventListener("change", again));
+  }
+
+  end() {
+    for (const off of this.offs) off();
+    for (const s of this.stages) s.watch.disconnect();
+    clearTimeout(this.speaking); clearTimeout(this.later);
+    cancelAnimationFrame(this.due);
+    this.root.remove();
+  }
+}
+
+let scrolled = -Infinity;
+
+// ------------------------------------------------------------------------------------------------------ 5 mounting
+
+/** Brings together still pictures on the page and the models that the kernel made for them. One for all modules. */
+function makeMeeting() {
+  const groups = new Map();
+  let due = 0;
+  const scan = () => {
+    due = 0;
+    for (const place of document.querySelectorAll("[data-slangnb-view]")) {
+      if (place.querySelector(":scope > .snb-rows")) continue;
+      const ready = [...groups.values()].filter(g => g.key === place.dataset.slangnbView && g.rows.filter(Boolean).length === g.count);
+      // The newest first: the picture of a cell that ran again belongs to its last run.
+      const group = ready.reverse().find(g => !g.shown?.isConnected) ?? ready[0];
+      if (group) mount(group, place);
+    }
+  };
+  const mount = (group, place) => {
+    const rows = make("div", "snb-rows");
+    place.append(rows);
+    group.shown = rows;
+    for (const model of group.rows) {
+      const el = make("div", "");
+      rows.append(el);
+      group.views.add(new View(model, el));
+    }
+  };
+  const soon = () => { due ||= setTimeout(scan, 60); };
+  const watch = new MutationObserver(changes => { if (groups.size && changes.some(c => c.addedNodes.length)) soon(); });
+  watch.observe(document.documentElement, { childList: true, subtree: true });
+  return {
+    add(model) {
+      const id = model.get("group");
+      if (!groups.has(id)) groups.set(id, { key: model.get("key"), count: model.get("count"), rows: [], views: new Set() });
+      groups.get(id).rows[model.get("row")] = model;
+      soon();
+      return () => this.drop(id);
+    },
+    /** The kernel is gone, or took the view back: the still picture comes out again. */
+    drop(id) {
+      const group = groups.get(id);
+      if (!group) return;
+      groups.delete(id);
+      for (const view of group.views) { const rows = view.root.parentElement; view.end(); if (rows && !rows.childElementCount) rows.remove(); }
+    },
+  };
+}
+
+const MEETING = Symbol.for("slangnb.pairs");
+
+function initialize({ model }) {
+  if (!model.get("key")) return undefined;
+  const meeting = globalThis[MEETING] ??= makeMeeting();
+  const drop = meeting.add(model);
+  model.on("comm_live_update", drop);
+  return () => { model.off("comm_live_update", drop); drop(); };
+}
+
+function render({ model, el }) {
+  const root = make("div", "");
+  el.append(root);
+  const view = new View(model, root);
+  return () => view.end();
+}
+
+export default { initialize, render };

@@ -1,0 +1,178 @@
+"""A view that stays still: a picture, the same in words, and its numbers as a table."""
+
+from __future__ import annotations
+
+import base64
+from abc import ABC, abstractmethod
+from collections.abc import Collection
+from functools import cached_property
+from html import escape
+from pathlib import Path
+
+from slangnb.errors import CallError
+
+CSS_PIXELS = 96
+_CELL = "padding:0.1em 0.9em 0.1em 0;border:0;background:none"
+
+
+class StillView(ABC):
+    """Renders as a picture in a notebook and as text in a terminal.
+
+    Attributes
+    ----------
+    title : str
+        Names the page that `save` writes.
+    """
+
+    title: str
+
+    @abstractmethod
+    def __repr__(self) -> str: ...
+
+    @abstractmethod
+    def _size(self) -> tuple[float, float]:
+        """Give the size of the picture in inches."""
+
+    @abstractmethod
+    def _draw(self) -> bytes:
+        """Draw the picture."""
+
+    @abstractmethod
+    def _alternative(self) -> str:
+        """Describe the picture for those who do not see it."""
+
+    @abstractmethod
+    def _table(self) -> str:
+        """Give the numbers as HTML."""
+
+    @cached_property
+    def _png(self) -> bytes:
+        return self._draw()
+
+    @property
+    def _fragment(self) -> str:
+        return figure(self._png, self._alternative(), self._size()[0], self._table())
+
+    def _page(self) -> str:
+        return document(self.title, self._fragment)
+
+    def _repr_mimebundle_(
+        self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
+    ) -> tuple[dict[str, str], dict[str, dict[str, int]]]:
+        """Give text, script-free HTML and PNG as one bundle, as IPython asks for it."""
+        width, height = self._size()
+        data = {
+            "text/plain": repr(self),
+            "text/html": self._fragment,
+            "image/png": base64.b64encode(self._png).decode("ascii"),
+        }
+        metadata = {"image/png": {"width": round(CSS_PIXELS * width), "height": round(CSS_PIXELS * height)}}
+        kept = [kind for kind in data if (not include or kind in include) and (not exclude or kind not in exclude)]
+        return {kind: data[kind] for kind in kept}, {kind: metadata[kind] for kind in kept if kind in metadata}
+
+    def save(self, path: str | Path) -> Path:
+        """Write the view to a file that ends in ".png" or ".html", and give its path.
+
+        Raises
+        ------
+        CallError
+            The ending is another one, or the folder is not there.
+        """
+        target = checked_path(path, (".png", ".html"))
+        if target.suffix.lower() == ".png":
+            target.write_bytes(self._png)
+        else:
+            target.write_text(self._page(), encoding="utf-8")
+        return target
+
+
+def checked_path(path: str | Path, endings: tuple[str, ...]) -> Path:
+    """Give a path that can be written to.
+
+    Raises
+    ------
+    CallError
+        It ends in none of these, or its folder is not there.
+
+    Examples
+    --------
+    >>> checked_path("x.bmp", (".png", ".html"))
+    Traceback (most recent call last):
+    slangnb.errors.CallError: cannot save a view as '.bmp'
+    remedy: end the name in .png or .html, as in view.save('x.png')
+    """
+    target = Path(path)
+    kind = target.suffix.lower()
+    if kind not in endings:
+        raise CallError(
+            f"cannot save a view as {kind!r}" if kind else f"the name {target.name!r} does not say which kind of file",
+            remedy=f"end the name in {', '.join(endings[:-1])} or {endings[-1]}, "
+            f"as in view.save('{target.stem or 'x'}{endings[0]}')",
+        )
+    if not target.parent.is_dir():
+        raise CallError(f"there is no folder '{target.parent}'", remedy="make it first, or save elsewhere")
+    return target
+
+
+def picture(png: bytes, alternative: str, inches: float) -> str:
+    """Write an image that holds its own bytes."""
+    width = round(inches * CSS_PIXELS)
+    source = base64.b64encode(png).decode("ascii")
+    return (
+        f'<img src="data:image/png;base64,{source}" alt="{escape(alternative)}" width="{width}" '
+        'style="display:block;max-width:100%;height:auto;border-radius:6px">'
+    )
+
+
+def figure(png: bytes, alternative: str, inches: float, table: str) -> str:
+    """Write a `<figure>` that stands by itself: the picture, and its numbers folded away below it.
+
+    Examples
+    --------
+    >>> page = figure(b"", "a < b", 5.0, "<table></table>")
+    >>> "a &lt; b" in page, "<script" in page
+    (True, False)
+    """
+    return (
+        f'<figure style="margin:0;max-width:{round(inches * CSS_PIXELS)}px">{picture(png, alternative, inches)}'
+        '<figcaption><details style="margin-top:0.3em;overflow-x:auto">'
+        '<summary style="cursor:pointer;font-size:0.85em;opacity:0.65">numbers</summary>'
+        f"{table}</details></figcaption></figure>"
+    )
+
+
+def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    """Write a table; the first cell of each row names it.
+
+    Examples
+    --------
+    >>> table(("tensor", "norm"), [("a < b", "2")]).count("&lt;")
+    1
+    """
+
+    def cell(word: str, kind: str, style: str, scope: str = "") -> str:
+        return f'<{kind}{scope} style="{_CELL};{style}">{escape(word)}</{kind}>'
+
+    top = "".join(
+        cell(w, "th", f"text-align:{'right' if i else 'left'};font-weight:normal;opacity:0.65", ' scope="col"')
+        for i, w in enumerate(head)
+    )
+    body = ""
+    for first, *rest in rows:
+        cells = cell(first, "th", "text-align:left", ' scope="row"')
+        body += f'<tr style="background:none">{cells}'
+        body += "".join(cell(w, "td", "text-align:right") for w in rest) + "</tr>"
+    return (
+        '<table style="border-collapse:collapse;border:0;margin:0.2em 0 0.4em;'
+        f'font-family:monospace;font-size:0.85em"><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>'
+    )
+
+
+def document(title: str, body: str, head: str = "") -> str:
+    """Write a whole HTML file around a fragment."""
+    return (
+        '<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">'
+        f"<title>{escape(title)}</title>{head}</head>\n"
+        f'<body style="font-family:sans-serif;margin:1.5em"><main>{body}</main></body>\n</html>\n'
+    )

@@ -1,0 +1,290 @@
+"""History: bounded in number and bytes, even over the steps, on one scale, and the same on every run."""
+
+import io
+import json
+import re
+import shutil
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from slangnb.errors import CallError
+from slangnb.views import history as module
+from slangnb.views.figure import to_png
+from slangnb.views.history import History
+from slangnb.views.model import PairModel, pair_model
+from slangnb.views.snapshots import Frame, share_limits, size, slim, spread, thin, wanted
+from slangnb.views.source import source
+
+
+def model(step: int, shape: tuple[int, ...] = (6,), name: str = "x") -> PairModel:
+    value = np.linspace(-1, 1, int(np.prod(shape))).reshape(shape) * (1 + step)
+    return pair_model(value, value * 0.5**step, name=name)
+
+
+def filled(steps: int, shape: tuple[int, ...] = (6,), limit: int = 64, limit_bytes: int = 64 << 20) -> History:
+    made = History(limit, limit_bytes)
+    for step in range(steps):
+        made.add([model(step, shape)])
+    return made
+
+
+def test_thin_keeps_every_second_from_the_first() -> None:
+    assert thin([]) == ()
+    assert thin([1]) == (1,)
+    assert thin([0, 1, 2, 3]) == (0, 2)
+
+
+@given(st.integers(0, 400), st.integers(3, 20))
+def test_what_is_kept_is_even_and_bounded(steps: int, limit: int) -> None:
+    kept: tuple[int, ...] = ()
+    stride = 1
+    for count in range(steps):
+        if wanted(count, stride):
+            kept = (*kept, count)
+        if len(kept) > limit:
+            kept, stride = thin(kept), 2 * stride
+    assert len(kept) <= limit
+    assert kept == tuple(range(0, steps, stride))
+    assert len(kept) > limit // 2 or stride == 1
+
+
+@given(st.integers(0, 300), st.integers(2, 30))
+def test_spread_is_even_with_both_ends(count: int, most: int) -> None:
+    found = spread(count, most)
+    assert len(found) == min(count, most)
+    assert len(set(found)) == len(found)
+    if count:
+        assert (found[0], found[-1]) == (0, count - 1)
+    if count > most:
+        gaps = np.diff(found)
+        assert gaps.max() - gaps.min() <= 1
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 8, 9, 10, 63, 100])
+def test_first_and_last_are_always_kept(steps: int) -> None:
+    made = filled(steps, limit=8)
+    assert len(made) <= 8
+    assert (made.steps[0], made.steps[-1]) == (0, steps - 1)
+    assert made.count == steps
+    assert len(made.norms) == steps
+    inner = np.diff(made.steps[:-1])
+    assert len(set(inner.tolist())) <= 1
+
+
+def test_bytes_are_bounded() -> None:
+    one = size([slim(model(0, (32, 32)))])
+    made = filled(50, (32, 32), limit_bytes=5 * one + 1)
+    assert made.nbytes <= 5 * one + 1
+    assert 3 <= len(made) <= 5
+    assert made.steps[-1] == 49
+
+
+def test_a_snapshot_larger_than_the_limit_still_leaves_the_ends() -> None:
+    made = filled(9, (32, 32), limit_bytes=1)
+    assert (made.steps[0], made.steps[-1]) == (0, 8)
+    assert len(made) <= 3
+
+
+def test_snapshots_are_slim_and_true() -> None:
+    full = model(1, (64, 64))
+    less = slim(full)
+    assert size([less]) < 0.6 * size([full])
+    assert np.allclose(less.value.array, full.value.array, rtol=1e-6)
+    near = pair_model(1e6 + 1e-3 * np.arange(9.0), name="x")
+    assert slim(near).value.array.tolist() == near.value.array.tolist()
+    tiny = pair_model(np.arange(9.0) * 1e-40, name="x")
+    assert slim(tiny).value.array.tolist() == tiny.value.array.tolist()
+    marked = slim(pair_model(np.array([[np.nan, 1.0]] * 2), name="x"))
+    assert marked.value.marks.nan.tolist() == [[True, False]] * 2
+
+
+def test_all_frames_share_limits() -> None:
+    frames = filled(5).frames
+    limits = {(f.models[0].value.limits.lo, f.models[0].value.limits.hi) for f in frames}
+    assert limits == {(-5.0, 5.0)}
+    slopes = {f.models[0].gradient.limits for f in frames if f.models[0].gradient is not None}
+    assert len(slopes) == 1
+    slope = slopes.pop()
+    assert slope.symmetric
+    assert slope.lo == -slope.hi == -1.0
+
+
+def test_a_frame_without_finite_elements_does_not_widen_the_limits() -> None:
+    frames = [
+        Frame(0, (pair_model(np.array([[5.0, 6.0]] * 2), name="x"),)),
+        Frame(1, (pair_model(np.full((2, 2), np.nan), name="x"),)),
+    ]
+    shared = share_limits(frames)
+    assert [(f.models[0].value.limits.lo, f.models[0].value.limits.hi) for f in shared] == [(5, 6), (5, 6)]
+
+
+def test_equal_numbers_have_equal_colours_in_all_frames() -> None:
+    made = History()
+    for peak in (1.0, 10.0):
+        image = np.zeros((20, 20))
+        image[:10] = 1.0
+        image[0, 0] = peak
+        made.add([pair_model(image, name="x")])
+    pixels = [np.asarray(Image.open(io.BytesIO(_drawn(f))).convert("RGB")) for f in made.frames]
+    middle = tuple(n // 3 for n in pixels[0].shape[:2])
+    assert pixels[0][middle].tolist() == pixels[1][middle].tolist()
+
+
+def _drawn(frame: Frame) -> bytes:
+    return to_png(frame.models, 60)
+
+
+@pytest.mark.parametrize(
+    ("limit", "limit_bytes", "said"), [(2, 99, "at least 3"), (True, 99, "at least 3"), (9, 0, "bytes")]
+)
+def test_limits_that_make_no_sense(limit: int, limit_bytes: int, said: str) -> None:
+    with pytest.raises(CallError, match=said):
+        History(limit, limit_bytes)
+
+
+def test_other_tensors_and_steps_back_are_refused() -> None:
+    made = filled(3)
+    with pytest.raises(CallError, match="not the tensors"):
+        made.add([model(3, (7,))])
+    with pytest.raises(CallError, match="not the tensors"):
+        made.add([model(3, name="y")])
+    with pytest.raises(CallError, match="does not come after"):
+        made.add([model(3)], step=2)
+    with pytest.raises(CallError, match="no tensors"):
+        made.add([])
+    made.add([model(3)], step=10)
+    assert made.steps[-1] == 10
+
+
+def test_a_history_reads_its_sources() -> None:
+    x = np.array([3.0, 4.0])
+    made = History(sources=[source(x, "x")])
+    for _ in range(3):
+        made.update()
+        x /= 2
+    assert [n.value[0] for n in made.norms] == [5.0, 2.5, 1.25]
+    with pytest.raises(CallError, match="no tensors to read"):
+        History().update()
+
+
+def test_without_steps(tmp_path: Path) -> None:
+    empty = History()
+    assert repr(empty) == "history without steps"
+    assert empty._png[1:4] == b"PNG"
+    with pytest.raises(CallError, match="no steps"):
+        empty.save(tmp_path / "x.gif")
+
+
+CASES = {
+    "nothing finite": [np.full((5, 5), np.nan)] * 2,
+    "broken in between": [np.full(6, 3.0), np.array([1, np.nan, 2, 3, np.inf, 0]), np.ones(6)],
+    "huge": [np.array([1e308] * 6), np.array([-1e308] * 6)],
+    "constant": [np.full((9, 9), 2.0)] * 3,
+    "numbers": [np.array(float(i)) for i in range(3)],
+    "empty": [np.zeros((0, 3))] * 2,
+    "half": [np.arange(80, dtype=np.float16)] * 2,
+    "integers": [np.arange(80) * i for i in (1, 2)],
+    "booleans": [np.eye(9, dtype=bool), ~np.eye(9, dtype=bool)],
+    "long": [np.sin(np.arange(9000) / 90) * i for i in (1, 2)],
+    "colours": [np.full((8, 8, 3), 0.5), np.full((8, 8, 3), 0.7)],
+    "colours, then not": [np.full((8, 8, 3), 0.5), np.full((8, 8, 3), 1.7)],
+}
+
+
+@pytest.mark.parametrize("gradient", [False, True])
+@pytest.mark.parametrize("case", CASES)
+def test_everything_can_be_drawn(case: str, gradient: bool) -> None:
+    made = History(title=case)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for array in CASES[case]:
+            made.add([pair_model(array, array.astype(np.float64) if gradient else None, name="x")])
+        data, _ = made._repr_mimebundle_()
+    assert "<script" not in data["text/html"]
+    assert f'alt="{case}: steps 0' in data["text/html"]
+
+
+def test_the_picture_follows_the_steps() -> None:
+    made = filled(2)
+    before = made._png
+    made.add([model(2)])
+    assert made._png != before
+
+
+def test_a_gif_plays_all_steps_and_is_the_same_every_time(tmp_path: Path) -> None:
+    first = filled(5, (20, 20)).save(tmp_path / "a.gif").read_bytes()
+    assert first == filled(5, (20, 20)).save(tmp_path / "b.gif").read_bytes()
+    with Image.open(io.BytesIO(first)) as gif:
+        assert (gif.format, getattr(gif, "n_frames", 1)) == ("GIF", 5)
+        assert gif.info["loop"] == 0
+
+
+def test_a_gif_keeps_the_colours_of_the_scales(tmp_path: Path) -> None:
+    made = History()
+    for step in range(3):
+        made.add([pair_model(np.tile(np.linspace(0, 1 + step, 64), (64, 1)), name="x")])
+    made.save(tmp_path / "a.gif")
+    with Image.open(tmp_path / "a.gif") as gif:
+        for i, frame in enumerate(made.frames):
+            gif.seek(i)
+            seen = np.asarray(gif.convert("RGB")).astype(int)
+            true = np.asarray(Image.open(io.BytesIO(to_png(frame.models, 96, title=f"step {i}"))).convert("RGB"))
+            inner = (slice(120, 400), slice(100, 400))
+            assert np.abs(seen[inner] - true[inner]).max() <= 12
+
+
+def test_a_page_is_complete_and_the_same_every_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PAGE_FRAMES", 4)
+    made = History(title="a </script> b")
+    for step in range(9):
+        made.add([model(step, name="<x>")])
+    text = made.save(tmp_path / "a.html").read_text(encoding="utf-8")
+    assert text == made.save(tmp_path / "b.html").read_text(encoding="utf-8")
+    assert not re.search(r"https?://|src=\"(?!data:)|@import|url\(", text)
+    data = re.search(r'<script type="application/json" id="frames">(.*?)</script>', text, re.DOTALL)
+    assert data is not None
+    frames = json.loads(data[1])
+    assert [frame["step"] for frame in frames] == [0, 3, 5, 8]
+    assert all(frame["png"].startswith("iVBOR") and "<x>" in frame["alt"] for frame in frames)
+    # Without scripts the player stays hidden and the picture is there.
+    assert ".player{display:none" in text
+    assert text.count("<figure") == 1
+
+
+def test_the_page_has_a_slider_that_works() -> None:
+    """The slider, by pointer and by keyboard, and the page without scripts; run where a browser is."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    browser_path = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser_path is None:
+        pytest.skip("this machine has no Chromium")
+    page_text = filled(4)._page()
+    with playwright.sync_playwright() as p:
+        browser = p.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
+        context = browser.new_context(offline=True)
+        page = context.new_page()
+        faults: list[str] = []
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.set_content(page_text)
+        assert page.locator(".still").is_hidden()
+        assert page.locator("output").inner_text() == "step 3"
+        slider = page.get_by_role("slider", name="step")
+        last = page.locator(".player img").get_attribute("src")
+        slider.focus()
+        page.keyboard.press("ArrowLeft")
+        assert page.locator("output").inner_text() == "step 2"
+        assert page.locator(".player img").get_attribute("src") != last
+        assert (page.locator(".player img").get_attribute("alt") or "").startswith("step 2: x: float64 (6,)")
+        page.get_by_role("button", name="play").click()
+        playwright.expect(page.locator("output")).to_have_text("step 3")
+        assert not faults
+        plain = browser.new_context(java_script_enabled=False).new_page()
+        plain.set_content(page_text)
+        assert plain.locator(".still img").is_visible()
+        assert plain.locator(".player").is_hidden()
+        browser.close()
