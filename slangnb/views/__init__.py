@@ -12,21 +12,24 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from slangnb.views.history import History
     from slangnb.views.model import PairModel, Panel
-    from slangnb.views.pair import PairView, mimebundle, show
+    from slangnb.views.pair import PairView
+    from slangnb.views.showing import mimebundle, show
     from slangnb.views.sources import read
 
 # Imported on first use. No module may have the name of one of these functions: importing it would hide them.
 _HOMES = {
+    "History": "history",
     "PairModel": "model",
     "PairView": "pair",
     "Panel": "model",
-    "mimebundle": "pair",
+    "mimebundle": "showing",
     "read": "sources",
-    "show": "pair",
+    "show": "showing",
 }
 
-__all__ = ["PairModel", "PairView", "Panel", "mimebundle", "read", "show"]
+__all__ = ["History", "PairModel", "PairView", "Panel", "mimebundle", "read", "show"]
 
 
 def __getattr__(name: str) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from slangnb.errors import CallError
 from slangnb.views.model import PairModel
@@ -200,6 +201,21 @@ class History(StillView):
                     f"  step {frame.step}{name}" + "".join(f"  {word} {value}" for word, value in _norms(model))
                 )
         return "\n".join(lines)
+
+    @property
+    def widget(self) -> Any:
+        """A slider through the steps, with playback, as a Jupyter widget.
+
+        Raises
+        ------
+        CallError
+            There are no steps yet.
+        """
+        if self._latest is None:
+            raise CallError("the history has no steps yet", remedy="call history.update or history.add first")
+        from slangnb.views.history_player import player
+
+        return player(self.frames)
 
     def save(self, path: str | Path) -> Path:
         """Write the history to a file.

@@ -1,11 +1,11 @@
-"""The pair view: what a person gets from `show`, and from a tensor on the last line of a cell."""
+"""The pair view: values beside their gradients, as text, as a picture, and alive."""
 
 from __future__ import annotations
 
 import base64
 import uuid
 import zlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from slangnb.errors import CallError
 from slangnb.views import frontend
 from slangnb.views.model import PairModel
-from slangnb.views.source import Source, source
-from slangnb.views.sources import rows
+from slangnb.views.source import Source
 from slangnb.views.text import plain
 
 if TYPE_CHECKING:
@@ -47,6 +46,7 @@ class PairView:
 
     Examples
     --------
+    >>> from slangnb.views import show
     >>> view = show(x=[1.0, 2.0])
     >>> view
     x  float64 (2,)
@@ -85,6 +85,7 @@ class PairView:
         Examples
         --------
         >>> import numpy as np
+        >>> from slangnb.views import show
         >>> x = np.array([1.0, 2.0])
         >>> view = show(x=x)
         >>> x[:] = 3.0
@@ -178,6 +179,7 @@ class PairView:
 
         Examples
         --------
+        >>> from slangnb.views import show
         >>> show(x=[1.0, 2.0]).save("x.gif")
         Traceback (most recent call last):
         slangnb.errors.CallError: cannot save a view as '.gif'
@@ -201,87 +203,3 @@ class PairView:
 
             target.write_text(document(self.models, self._png, title=self.title), encoding="utf-8")
         return target
-
-
-def show(*tensors: Any, title: str = "", live: bool = False, **named: Any) -> PairView:
-    """Show values and their gradients side by side.
-
-    Parameters
-    ----------
-    *tensors : slangpy.Tensor, numpy array, number, list of numbers, or dict of these
-        One row each; a dict gives a row per entry.
-    title : str
-        Names the row when there is only one; otherwise written above the rows.
-    live : bool
-        In JupyterLab, draw again after each cell or callback that may have changed the numbers.
-    **named
-        Further rows with their names: `show(height=x)`.
-
-    Returns
-    -------
-    PairView
-        A notebook shows it when it is the last line of a cell. `.update()` reads the numbers again,
-        `.save("x.png")` writes the picture to a file, `.widget` is the live view by itself.
-
-    Raises
-    ------
-    CallError
-        Nothing was given, or something that cannot be drawn.
-
-    Examples
-    --------
-    >>> show([9, 23], 2.5)
-    tensor 1  int64 (2,)
-      value     [9 23]  min 9  max 23  mean 16  norm 24.7
-    tensor 2  float64
-      value     2.5
-    """
-    if not isinstance(title, str):
-        raise CallError("title is the title, a text", remedy="to name a row 'title', write show({'title': x})")
-    if not isinstance(live, bool):
-        raise CallError("live is True or False", remedy="to name a row 'live', write show({'live': x})")
-    single = len(tensors) + len(named) == 1
-    entries: list[tuple[str, Any]] = []
-    for i, thing in enumerate(tensors):
-        # The entries of a lone dict need no prefix.
-        default = "" if isinstance(thing, Mapping) and single else "tensor" if single else f"tensor {i + 1}"
-        entries += rows(thing, default)
-    for name, thing in named.items():
-        entries += rows(thing, name)
-    if not entries:
-        raise CallError("nothing was given to show", remedy="write show(x), or show(height=x) to name the row")
-    if single and tensors and title and not isinstance(tensors[0], Mapping):
-        entries, title = [(title, tensors[0])], ""
-    sources = [source(thing, name) for name, thing in entries]
-    return PairView([one.model() for one in sources], title, sources, live)
-
-
-def mimebundle(tensor: Any, include: Collection[str] | None = None, exclude: Collection[str] | None = None) -> Bundle:
-    """Give the bundle of a tensor, for IPython's formatters: that of `show(tensor)`.
-
-    What cannot be drawn is answered with text, never with an error: a value on the last line of a cell must
-    not fail the cell.
-
-    Parameters
-    ----------
-    tensor : slangpy.Tensor
-    include, exclude : collection of str or None
-        MIME types wanted, and not wanted.
-
-    Returns
-    -------
-    (dict, dict)
-        Data and metadata by MIME type.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> data, metadata = mimebundle(np.array([1.0, 2.0]))
-    >>> sorted(data)
-    ['image/png', 'text/html', 'text/plain']
-    """
-    try:
-        view = show(tensor)
-    except CallError as error:
-        return {"text/plain": f"tensor, not drawn: {error}"}, {}
-    return view._repr_mimebundle_(include, exclude)

@@ -319,7 +319,7 @@ def source(thing: Any, name: str) -> Source:
 
     Parameters
     ----------
-    thing : slangpy.Tensor, numpy array, number, or nested list of numbers
+    thing : slangpy.Tensor or Texture, Parameter, torch.Tensor, numpy array, number, or nested list of numbers
     name : str
 
     Returns
@@ -341,6 +341,12 @@ def source(thing: Any, name: str) -> Source:
         from slangnb.views.device_source import TensorSource
 
         return TensorSource(thing, name)
+    # Imports this module.
+    from slangnb.views.adapters import AdaptedSource, adapter
+
+    read = adapter(thing, name)
+    if read is not None:
+        return AdaptedSource(read, name)
     try:
         array = np.asarray(thing)
     except (TypeError, ValueError) as error:

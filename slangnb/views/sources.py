@@ -38,13 +38,18 @@ def read(thing: Any, name: str) -> PairModel:
 
 
 def rows(thing: Any, name: str) -> Iterator[tuple[str, Any]]:
-    """Unfold a dict of tensors, as structs are given, into named rows.
+    """Unfold a dict of tensors, as structs are given, or a tensor of structs, into named rows.
 
     Examples
     --------
     >>> list(rows({"a": 1, "b": {"c": 2}}, "p"))
     [('p.a', 1), ('p.b.c', 2)]
     """
+    if is_tensor(thing) and type(thing.dtype).__name__ == "StructType":
+        from slangnb.views.tensor_arrays import struct_rows
+
+        yield from struct_rows(thing, name)
+        return
     if not isinstance(thing, Mapping):
         yield name, thing
         return

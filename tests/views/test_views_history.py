@@ -15,6 +15,7 @@ from PIL import Image
 
 from slangnb.errors import CallError
 from slangnb.views import history as module
+from slangnb.views import show
 from slangnb.views.figure import to_png
 from slangnb.views.history import History
 from slangnb.views.model import PairModel, pair_model
@@ -288,3 +289,20 @@ def test_the_page_has_a_slider_that_works() -> None:
         assert plain.locator(".still img").is_visible()
         assert plain.locator(".player").is_hidden()
         browser.close()
+
+
+def test_player_moves_through_the_steps() -> None:
+    x = np.array([1.0, 2.0])
+    history = show(x=x, history=True)
+    x[:] = 5.0
+    history.update()
+    box = history.widget
+    (_, slider, said), picture = box.children[0].children, box.children[1]
+    last = picture.value
+    assert said.value == "step 1" and "alt=" in last and "data:image/png" in last
+    slider.value = 0
+    assert said.value == "step 0" and picture.value != last
+    slider.value = 1
+    assert picture.value == last
+    with pytest.raises(CallError, match="no steps"):
+        _ = History().widget

@@ -268,7 +268,7 @@ from slangnb.runtime.session import Session, set_session
 s = Session({backend!r}, guard=False)
 set_session(s)
 import slangpy as spy
-from slangnb.views.pair import show, mimebundle
+from slangnb.views import show, mimebundle
 from slangnb.views.source import source
 x = spy.Tensor.zeros(s.device, (1100, 1000), "float")
 y = spy.Tensor.zeros(s.device, (3,), "float")

@@ -38,8 +38,16 @@ def test_value_and_gradient(spy: Any, device: Any) -> None:
     assert (first.dtype, first.shape) == ("float32", (4,))
     assert first.device
     assert "(" not in first.device
-    with pytest.raises(CallError, match="struct P"):
-        show(spy.Tensor.empty(device, (3,), module.P))
+
+
+def test_tensor_of_structs(session: Any) -> None:
+    module = session.compile(
+        "struct P { float a; float2 b; }; P make(float a) { P p; p.a = a; p.b = { a, 2 * a }; return p; }"
+    )
+    made = module.make(np.array([1, 2, 3], np.float32), _result="tensor")
+    a, b = show(p=made).models
+    assert (a.name, a.value.text, b.name, b.dtype) == ("p.a", "[1. 2. 3.]", "p.b", "float2")
+    assert b.value.array.tolist() == [[1, 2, 3], [2, 4, 6]]
 
 
 def test_no_gradient(spy: Any, device: Any) -> None:

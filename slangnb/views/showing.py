@@ -1,0 +1,181 @@
+"""`show`: what a person calls to see tensors, and what a tensor on the last line of a cell becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+from slangnb.errors import BackendError, CallError
+from slangnb.views.flow import FlowView, wants_flow
+from slangnb.views.pair import Bundle, PairView
+from slangnb.views.source import Source, source
+from slangnb.views.sources import rows
+from slangnb.views.still import StillView
+
+if TYPE_CHECKING:
+    from slangnb.views.history import History
+    from slangnb.views.scatter import ScatterView
+
+KINDS = ("pair", "scatter")
+
+
+@overload
+def show(
+    *tensors: Any, history: Literal[True], title: str = ..., gamma: float | None = ..., **named: Any
+) -> History: ...
+@overload
+def show(*tensors: Any, kind: Literal["scatter"], title: str = ..., **named: Any) -> ScatterView: ...
+@overload
+def show(*tensors: Any, flow: Literal[True], title: str = ..., **named: Any) -> FlowView: ...
+@overload  # more than four tensors give a FlowView, unless `flow` is False
+def show(
+    *tensors: Any,
+    title: str = ...,
+    live: bool = ...,
+    kind: Literal["pair"] = ...,
+    flow: Literal[False] | None = ...,
+    gamma: float | None = ...,
+    history: Literal[False] = ...,
+    **named: Any,
+) -> PairView: ...
+def show(
+    *tensors: Any,
+    title: str = "",
+    live: bool = False,
+    kind: Literal["pair", "scatter"] = "pair",
+    flow: bool | None = None,
+    gamma: float | None = None,
+    history: bool = False,
+    **named: Any,
+) -> PairView | StillView:
+    """Show values and their gradients side by side.
+
+    Parameters
+    ----------
+    *tensors : slangpy.Tensor, slangpy.Texture, Parameter, torch.Tensor, numpy array, number, list, or dict of these
+        One row each; a dict, or a tensor of structs, gives a row per field.
+    title : str
+        Names the row when there is only one; otherwise written above the rows.
+    live : bool
+        In JupyterLab, draw again after each cell or callback that may have changed the numbers.
+    kind : {"pair", "scatter"}
+        ``"scatter"`` draws the gradient of one tensor over its value.
+    flow : bool, optional
+        One compact row for each tensor, with norms of value and gradient on one scale. By default for more than four.
+    gamma : float, optional
+        Show colours of linear light as a screen does: to the power 1/gamma, as in ``gamma=2.2``.
+    history : bool
+        Keep what is shown at each `.update()`, and show the steps; see `History`.
+    **named
+        Further rows with their names: `show(height=x)`.
+
+    Returns
+    -------
+    PairView, FlowView, ScatterView or History
+        A notebook shows it when it is the last line of a cell. `.save("x.png")` writes the picture to a file.
+        `.update()` of a pair view or a history reads the numbers again.
+
+    Raises
+    ------
+    CallError
+        Nothing was given, or something that cannot be drawn.
+
+    Examples
+    --------
+    >>> show([9, 23], 2.5)
+    tensor 1  int64 (2,)
+      value     [9 23]  min 9  max 23  mean 16  norm 24.7
+    tensor 2  float64
+      value     2.5
+    """
+    _check(title, live, kind, history)
+    entries, title = _entries(tensors, named, title)
+    if kind == "scatter":
+        return _scatter(entries)
+    sources = [source(thing, name) for name, thing in entries]
+    if gamma is not None:
+        from slangnb.views.images import LightSource
+
+        sources = [LightSource(one, gamma) for one in sources]
+    if history:
+        return _history(sources, title)
+    models = [one.model() for one in sources]
+    if wants_flow(len(models), flow):
+        return FlowView(models, title)
+    return PairView(models, title, sources, live)
+
+
+def _check(title: Any, live: Any, kind: Any, history: Any) -> None:
+    """Refuse tensors that took the place of an option: `show(title=x)`."""
+    if not isinstance(title, str):
+        raise CallError("title is the title, a text", remedy="to name a row 'title', write show({'title': x})")
+    for word, value in (("live", live), ("history", history)):
+        if not isinstance(value, bool):
+            raise CallError(f"{word} is True or False", remedy=f"to name a row {word!r}, write show({{{word!r}: x}})")
+    if not isinstance(kind, str) or kind not in KINDS:
+        said = repr(kind) if isinstance(kind, str) else f"a {type(kind).__name__}"
+        raise CallError(f"kind is 'pair' or 'scatter', not {said}", remedy="write show(x, kind='scatter')")
+
+
+def _entries(tensors: tuple[Any, ...], named: Mapping[str, Any], title: str) -> tuple[list[tuple[str, Any]], str]:
+    """Name the rows, and give what is left of the title."""
+    single = len(tensors) + len(named) == 1
+    entries: list[tuple[str, Any]] = []
+    for i, thing in enumerate(tensors):
+        # The entries of a lone dict need no prefix.
+        default = "" if isinstance(thing, Mapping) and single else "tensor" if single else f"tensor {i + 1}"
+        entries += rows(thing, default)
+    for name, thing in named.items():
+        entries += rows(thing, name)
+    if not entries:
+        raise CallError("nothing was given to show", remedy="write show(x), or show(height=x) to name the row")
+    if single and tensors and title and len(entries) == 1 and not isinstance(tensors[0], Mapping):
+        return [(title, entries[0][1])], ""
+    return entries, title
+
+
+def _scatter(entries: list[tuple[str, Any]]) -> ScatterView:
+    from slangnb.views.scatter import scatter_view
+
+    if len(entries) != 1:
+        raise CallError("a scatter shows one tensor", remedy="write show(x, kind='scatter')")
+    return scatter_view(entries[0][1], entries[0][0])
+
+
+def _history(sources: list[Source], title: str) -> History:
+    from slangnb.views.history import History
+
+    kept = History(title=title, sources=sources)
+    kept.update()
+    return kept
+
+
+def mimebundle(tensor: Any, include: Collection[str] | None = None, exclude: Collection[str] | None = None) -> Bundle:
+    """Give the bundle of a tensor, for IPython's formatters: that of `show(tensor)`.
+
+    What cannot be drawn is answered with text, never with an error: a value on the last line of a cell must
+    not fail the cell.
+
+    Parameters
+    ----------
+    tensor : slangpy.Tensor
+    include, exclude : collection of str or None
+        MIME types wanted, and not wanted.
+
+    Returns
+    -------
+    (dict, dict)
+        Data and metadata by MIME type.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> data, metadata = mimebundle(np.array([1.0, 2.0]))
+    >>> sorted(data)
+    ['image/png', 'text/html', 'text/plain']
+    """
+    try:
+        view = show(tensor)
+    except (CallError, BackendError) as error:
+        return {"text/plain": f"tensor, not drawn: {error}"}, {}
+    return view._repr_mimebundle_(include, exclude)

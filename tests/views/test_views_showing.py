@@ -1,0 +1,67 @@
+"""`show` with its options: which view comes out, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import slangnb as sn
+from slangnb.errors import CallError
+from slangnb.views.flow import FlowView
+from slangnb.views.history import History
+from slangnb.views.pair import PairView
+from slangnb.views.scatter import ScatterView
+
+X = np.linspace(0, 1, 12, dtype=np.float32)
+
+
+def test_more_than_four_tensors_flow() -> None:
+    assert type(sn.show(X, X, X, X)) is PairView
+    assert type(sn.show(X, X, X, X, X)) is FlowView
+    assert type(sn.show(X, X, X, X, X, flow=False)) is PairView
+    flow = sn.show(w=X, flow=True)
+    assert type(flow) is FlowView and "w " in repr(flow)
+
+
+def test_scatter(session: Any) -> None:
+    f = session.compile("[Differentiable] float f(float x) { return x * x; }").f
+    x = sn.tensor(X, grad=True, session=session)
+    y = f(x, _result="tensor").with_grads()
+    y.grad.copy_from_numpy(np.ones_like(X))
+    f.bwds(x, _result=y)
+    view = sn.show(x=x, kind="scatter")
+    assert type(view) is ScatterView
+    assert "correlation 1" in repr(view)
+    with pytest.raises(CallError, match="one tensor"):
+        sn.show(x, x, kind="scatter")
+
+
+def test_history_follows_updates() -> None:
+    x = X.copy()
+    kept = sn.show(x=x, history=True)
+    for _ in range(3):
+        x *= 0.5
+        kept.update()
+    assert type(kept) is History and kept.steps == (0, 1, 2, 3)
+    norms = [frame.models[0].value.stats.norm for frame in kept.frames]
+    np.testing.assert_allclose(norms, np.linalg.norm(X.astype(np.float64)) * 0.5 ** np.arange(4), rtol=1e-6)
+
+
+def test_gamma_brightens() -> None:
+    image = np.full((8, 8, 3), 0.25, np.float32)
+    plain, bright = (sn.show(x=image, gamma=g).models[0].value.array for g in (1.0, 2.0))
+    np.testing.assert_allclose(plain, 0.25)
+    np.testing.assert_allclose(bright, 0.5)
+
+
+def test_parameters_and_their_gradients() -> None:
+    model = sn.show(a=sn.Parameter([1.0, 2.0])).models[0]
+    assert model.name == "a" and model.value.text == "[1. 2.]"
+
+
+@pytest.mark.parametrize("option", [{"kind": "pie"}, {"kind": X}, {"live": X}, {"history": X}, {"title": X}])
+def test_options_are_no_tensors(option: Any) -> None:
+    with pytest.raises(CallError):
+        sn.show(X, **option)
