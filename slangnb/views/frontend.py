@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 #: Pictures that stay alive at the same time.
 MOST_KEPT = 40
+#: Their name in `shell.meta`, IPython's place for what extensions store.
+_KEPT = "slangnb_live"
 
 
 def shell() -> Any:
@@ -52,11 +54,21 @@ def keep(shell: Any, widgets: list[LivePair], most: int = MOST_KEPT) -> None:
 
     A widget holds its tensor, and ipywidgets holds the widget: a loop that displays would keep all that it made.
     """
-    # IPython's place for what extensions store.
-    kept = shell.meta.setdefault("slangnb_live", [])
+    kept = shell.meta.setdefault(_KEPT, [])
     kept.append(widgets)
     while len(kept) > most:
         for widget in kept.pop(0):
+            widget.close()
+
+
+def release(shell: Any) -> None:
+    """End all that lives: nothing follows cells any longer, and the still pictures come out again."""
+    for act in list(shell.events.callbacks["post_run_cell"]):
+        watch = getattr(act, "__self__", None)
+        if isinstance(watch, Watch):
+            watch.stop()
+    for widgets in shell.meta.pop(_KEPT, []):
+        for widget in widgets:
             widget.close()
 
 

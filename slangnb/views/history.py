@@ -122,8 +122,8 @@ class History(StillView):
             self._kept, self._stride = thin(self._kept), 2 * self._stride
         if len(self._norms) > MOST_NORMS:
             self._norms, self._norm_stride = thin(self._norms), 2 * self._norm_stride
-        if "_png" in self.__dict__:
-            del self._png
+        for drawn in ("_png", "_small"):
+            self.__dict__.pop(drawn, None)
 
     def update(self, step: int | None = None) -> None:
         """Read the tensors again, and take a snapshot.

@@ -11,6 +11,7 @@ from html import escape
 
 from slangnb.views.figure import page_size
 from slangnb.views.model import PairModel, Panel, Role
+from slangnb.views.still import document as whole_page
 from slangnb.views.text import alternative, heading, mean, number
 
 _CSS_PIXELS = 96
@@ -35,7 +36,8 @@ def _numbers(role: Role, panel: Panel) -> str:
 
 
 def _table(model: PairModel) -> str:
-    head = "".join(f'<th scope="col" style="{_HEAD}">{word}</th>' for word in ("", *_COLUMNS))
+    # The corner above the names of the rows heads nothing.
+    head = f'<td style="{_HEAD}"></td>' + "".join(f'<th scope="col" style="{_HEAD}">{word}</th>' for word in _COLUMNS)
     body = "".join(_numbers(role, panel) for role, panel in model.panels)
     return (
         '<table style="border-collapse:collapse;border:0;margin:0.2em 0 0.4em;'
@@ -93,10 +95,4 @@ def fragment(models: Sequence[PairModel], png: bytes, *, title: str = "") -> str
 def document(models: Sequence[PairModel], png: bytes, *, title: str = "") -> str:
     """Write a whole HTML file around `fragment`."""
     name = title or ", ".join(model.name for model in models)
-    return (
-        '<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">'
-        f"<title>{escape(name)}</title></head>\n"
-        f'<body style="font-family:sans-serif;margin:1.5em">{fragment(models, png, title=title)}</body>\n'
-        "</html>\n"
-    )
+    return whole_page(name, fragment(models, png, title=title))

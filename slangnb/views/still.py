@@ -10,9 +10,11 @@ from html import escape
 from pathlib import Path
 
 from slangnb.errors import CallError
+from slangnb.views.compact import compact
 
 CSS_PIXELS = 96
 _CELL = "padding:0.1em 0.9em 0.1em 0;border:0;background:none"
+_UNSEEN = "position:absolute;width:1px;height:1px;margin:0;overflow:hidden;clip-path:inset(50%)"
 
 
 class StillView(ABC):
@@ -49,9 +51,13 @@ class StillView(ABC):
     def _png(self) -> bytes:
         return self._draw()
 
+    @cached_property
+    def _small(self) -> bytes:
+        return compact(self._png)
+
     @property
     def _fragment(self) -> str:
-        return figure(self._png, self._alternative(), self._size()[0], self._table())
+        return figure(self._small, self._alternative(), self._size()[0], self._table())
 
     def _page(self) -> str:
         return document(self.title, self._fragment)
@@ -64,7 +70,7 @@ class StillView(ABC):
         data = {
             "text/plain": repr(self),
             "text/html": self._fragment,
-            "image/png": base64.b64encode(self._png).decode("ascii"),
+            "image/png": base64.b64encode(self._small).decode("ascii"),
         }
         metadata = {"image/png": {"width": round(CSS_PIXELS * width), "height": round(CSS_PIXELS * height)}}
         kept = [kind for kind in data if (not include or kind in include) and (not exclude or kind not in exclude)]
@@ -169,10 +175,22 @@ def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 
 
 def document(title: str, body: str, head: str = "") -> str:
-    """Write a whole HTML file around a fragment."""
+    """Write a whole HTML file around a fragment.
+
+    Its colours are those of the reader's light or dark scheme. The picture has its title written in it, so the
+    heading is for screen readers.
+
+    Examples
+    --------
+    >>> page = document("a < b", "<p>c</p>")
+    >>> "<title>a &lt; b</title>" in page, "a &lt; b</h1><p>c</p></main>" in page
+    (True, True)
+    """
+    name = escape(title)
     return (
         '<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">'
-        f"<title>{escape(title)}</title>{head}</head>\n"
-        f'<body style="font-family:sans-serif;margin:1.5em"><main>{body}</main></body>\n</html>\n'
+        f"<title>{name}</title>{head}</head>\n"
+        '<body style="font-family:sans-serif;margin:1.5em;color:CanvasText;background:Canvas">'
+        f'<main><h1 style="{_UNSEEN}">{name}</h1>{body}</main></body>\n</html>\n'
     )

@@ -306,3 +306,12 @@ def test_player_moves_through_the_steps() -> None:
     assert picture.value == last
     with pytest.raises(CallError, match="no steps"):
         _ = History().widget
+
+
+def test_the_picture_follows_the_steps() -> None:
+    x = np.array([1.0, 2.0])
+    history = show(x=x, history=True)
+    before = history._repr_mimebundle_()[0]["image/png"]
+    x[:] = 5.0
+    history.update()
+    assert history._repr_mimebundle_()[0]["image/png"] != before
