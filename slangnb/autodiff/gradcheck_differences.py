@@ -13,6 +13,8 @@ LEVELS = 6
 ROUNDINGS = 8.0
 #: What a fourth difference of values adds up to, in units of one value's rounding: the root of 1+16+36+16+1.
 FOURTH = 70.0**0.5
+#: Values on a grid coarser than this part of their size are steps, as those of `floor`, not lost digits.
+COARSEST = 2.0**-6
 #: How much larger than its values the numbers inside a function may be.
 SWALLOWED = 1024.0
 
@@ -104,6 +106,7 @@ class _Level:
     step: np.ndarray
     size: np.ndarray
     moved: np.ndarray
+    grid: float
 
 
 def differentiate(
@@ -150,7 +153,8 @@ def differentiate(
         fine = _level(values, base, x, steps * 0.5 ** (LEVELS - 1))
         level = _level(values, base, x, steps * 0.5 ** (LEVELS - 2))
         size, moved = np.fmax(fine.size, level.size), fine.moved | level.moved
-        noise = _noise(level.bend - 4 * fine.bend, size, precision.eps)
+        lost = fine.grid if fine.grid < COARSEST * np.nanmedian(size) else 0.0
+        noise = np.maximum(_noise(level.bend - 4 * fine.bend, size, precision.eps), lost / 2)
         slope = (4 * fine.slope - level.slope) / 3
         best, error = np.full(base.shape, np.nan), np.full(base.shape, np.inf)
         for k in reversed(range(LEVELS - 2)):
@@ -165,7 +169,7 @@ def differentiate(
             fine, level, slope = level, wide, wider
         flat = ~moved & np.isfinite(base)
         # A change that rounding swallows at the widest step is smaller than this.
-        error = np.where(flat, precision.eps * np.abs(base) / level.step, error)
+        error = np.where(flat, np.maximum(precision.eps * np.abs(base), lost) / level.step, error)
         total = fold(error.sum(axis=-1), x.shape)
         sizes = fold(np.nan_to_num(size).sum(axis=-1), x.shape)
         unmoved = fold((~flat).sum(axis=-1), x.shape) == 0
@@ -198,7 +202,26 @@ def _level(values: Callable[[np.ndarray], np.ndarray], base: np.ndarray, x: np.n
     half = ((up.astype(np.float64) - down.astype(np.float64)) / 2)[..., None]
     size = np.fmax(np.fmax(np.abs(plus), np.abs(minus)), np.abs(base))
     moved = (plus != base) | (minus != base)
-    return _Level((plus - minus) / (2 * half), plus + minus - 2 * base, half, size, moved)
+    grid = min(grid_of(plus), grid_of(minus))
+    return _Level((plus - minus) / (2 * half), plus + minus - 2 * base, half, size, moved, grid)
+
+
+def grid_of(values: np.ndarray) -> float:
+    """Give the largest power of two that all values are multiples of; infinity if all are zero or not finite.
+
+    A function that loses digits inside, as in ``x + 30000 - 30000``, gives multiples of what 30000 is rounded to. Where
+    no step leaves such a value, differences are zero, and neither they nor their scatter tell that digits are missing.
+
+    Examples
+    --------
+    >>> grid_of(np.array([0.75, 6.0, 0.0])), grid_of(np.array([0.1]))
+    (0.25, 2.7755575615628914e-17)
+    """
+    mantissa, exponent = np.frexp(values[np.isfinite(values) & (values != 0)])
+    if not mantissa.size:
+        return float("inf")
+    whole = np.abs(mantissa * 2.0**53).astype(np.int64)
+    return float(np.ldexp((whole & -whole).astype(np.float64), exponent - 53).min())
 
 
 def _noise(fourth: np.ndarray, size: np.ndarray, eps: float) -> np.ndarray:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import slangnb as sn
+from slangnb.autodiff.gradcheck_differences import PRECISIONS, differentiate
 
 RNG = np.random.default_rng(7)
 
@@ -298,6 +299,20 @@ def test_rounding_inside_is_noticed(session: Any) -> None:
     g = session.compile("[Differentiable] float big(float x) { return 1e9 + x; }").big
     report = sn.gradcheck(g, values(4))
     assert report.ok and report.verdicts["x"].verdict == "unsure" and "unsure, 0 of 4" in str(report)
+
+
+def test_lost_digits_are_no_zero_derivative() -> None:
+    """As `sin(x) + 30000 - 30000` where the compiler keeps the sums, which software Vulkan's does not."""
+
+    def lost(x: np.ndarray) -> np.ndarray:
+        return ((np.sin(x) + np.float32(30000)) - np.float32(30000)).astype(np.float64)[:, None]
+
+    x = values(100)
+    for shrink in (1.0, 0.125, 2.0**-6, 2.0**-9):
+        found = differentiate(lost, lost(x), x, PRECISIONS["float"], shrink)
+        assert (np.abs(found.value - np.cos(x.astype(np.float64))) <= found.error).all()
+    steps = differentiate(lambda x: np.floor(x)[:, None], np.floor(x)[:, None], x + 0.01, PRECISIONS["float"])
+    assert (steps.value[steps.flat] == 0).all() and (steps.error[steps.flat] < 1e-2).all()
 
 
 def test_small_arguments_and_fine_scales(session: Any) -> None:

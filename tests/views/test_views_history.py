@@ -308,7 +308,7 @@ def test_player_moves_through_the_steps() -> None:
         _ = History().widget
 
 
-def test_the_picture_follows_the_steps() -> None:
+def test_the_stored_picture_follows_too() -> None:
     x = np.array([1.0, 2.0])
     history = show(x=x, history=True)
     before = history._repr_mimebundle_()[0]["image/png"]
