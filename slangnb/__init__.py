@@ -48,6 +48,7 @@ _HOMES = {
     "session": "slangnb.runtime.session",
     "tensor": "slangnb.runtime.tensors",
     "show": "slangnb.views",
+    "torch": "slangnb.interop.torch",
     "load_ipython_extension": "slangnb.notebook.extension",
     "unload_ipython_extension": "slangnb.notebook.extension",
 }
@@ -76,10 +77,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "torch":  # not in __all__: `from slangnb import *` must not hide torch itself
+        return import_module(_HOMES[name])
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'slangnb' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*__all__, "torch"])

@@ -92,11 +92,12 @@ def results(prepared: Prepared, made: dict[str, Any]) -> Any:
     """
     tensors = any(g.held.kind == "tensor" for g in prepared.given if g.role == "value") or prepared.tensors
     if not tensors:
-        made = {name: _host(prepared, t) for name, t in made.items()}
+        made = {name: host_array(prepared, t) for name, t in made.items()}
     return next(iter(made.values())) if len(prepared.job.outputs) == 1 else made
 
 
-def _host(prepared: Prepared, t: slangpy.Tensor) -> Any:
+def host_array(prepared: Prepared, t: slangpy.Tensor) -> Any:
+    """Give an output as a numpy array of the call's shape, or a number for a single call; structs as they are."""
     if t.dtype.full_name not in SCALARS and not t.dtype.shape.as_tuple():
         return t  # structs have no numpy type
     array = t.to_numpy()

@@ -14,6 +14,7 @@ from slangnb.autodiff.transforms import as_names, make_call, prepare, split_seed
 from slangnb.compiler.reflection import Parameter, Signature, plain_name
 from slangnb.errors import CallError, GradientError
 from slangnb.runtime.binding import Bound, Slot
+from slangnb.runtime.foreign import host, library_of
 from slangnb.runtime.function import Function
 from slangnb.runtime.fused.access import broadcasts
 from slangnb.runtime.fused.audit import audit
@@ -62,6 +63,11 @@ def jvp(function: Function, primals: Mapping[str, Any], tangents: Mapping[str, A
         raise CallError(
             "jvp needs a tangent for at least one argument", remedy="sn.jvp(f, dict(x=x), dict(x=direction))"
         )
+    library = library_of((*primals.values(), *tangents.values()))
+    if library is not None:
+        given = library.given(function, (), primals)
+        y, dy = jvp(function, given.named, host(dict(tangents)))
+        return given.result(y), given.result(dy)
     callee = find(function, (), primals, "jvp")
     check_names(callee, tuple(tangents))
     _refuse_tensors(callee, "jvp")
@@ -105,6 +111,11 @@ def vjp(function: Function, /, *args: Any, **kwargs: Any) -> tuple[Any, Callable
     """
     function = check_function(function, "vjp")
     function._target.session.refuse_while_stopped()
+    library = library_of((*args, *kwargs.values()))
+    if library is not None:
+        given = library.given(function, args, kwargs)
+        y, own = vjp(function, **given.named)
+        return given.result(y), lambda seed=None: given.gradients(own(host(seed)))
     callee = _with_copies(find(function, args, kwargs, "vjp"))
     forward = make_call(function, callee)
     prepared = prepare(forward, Wish("forward", stores=True), "vjp")
@@ -121,7 +132,7 @@ def vjp(function: Function, /, *args: Any, **kwargs: Any) -> tuple[Any, Callable
                 function=callee.name,
                 remedy="compute the result again, then pull back",
             )
-        factor, seeds = split_seed(seed, callee)
+        factor, seeds = split_seed(host(seed), callee)
         backward = make_call(function, callee, seeds=seeds)
         prepared = backward.prepare(Wish("reverse"))
         ran = backward.run(prepared, factor)
@@ -166,6 +177,11 @@ def hvp(function: Function, wrt: str | Sequence[str] | None = None) -> Callable[
 
     def product(*args: Any, v: Any = None, **kwargs: Any) -> Any:
         function._target.session.refuse_while_stopped()
+        library = library_of((*args, *kwargs.values(), v))
+        if library is not None:
+            given = library.given(function, args, kwargs)
+            products = product(v=host(v), **given.named)
+            return given.gradient(wrt, products) if isinstance(wrt, str) else given.gradients(products)
         callee = find(function, args, kwargs, "hvp")
         check_names(callee, names)
         _refuse_tensors(callee, "hvp")

@@ -10,6 +10,7 @@ from slangnb.autodiff.assemble import Assembler
 from slangnb.autodiff.callee import Callee, check_function, check_names, find
 from slangnb.autodiff.fallback import value_and_grad_by_slangpy
 from slangnb.errors import CallError, GradientError
+from slangnb.runtime.foreign import Given, host, library_of
 from slangnb.runtime.function import Function
 from slangnb.runtime.fused.audit import audit
 from slangnb.runtime.fused.engine import Call, Wish
@@ -82,7 +83,7 @@ class Transform:
             raise CallError(f"reduce must be 'sum' or 'mean', not {reduce!r}")
         self._names = as_names(wrt)
         self._single = isinstance(wrt, str)
-        self._reduce, self._seed, self._value, self._name = reduce, seed, value, name
+        self._reduce, self._seed, self._value, self._name = reduce, host(seed), value, name
         self._audited, self._tune = audited, tune
         self._recent: _Recent | None = None
 
@@ -93,6 +94,9 @@ class Transform:
             target.session.refuse_while_stopped()
         recent = self._recent
         if recent is None or not recent.fits(target.version, args, kwargs):
+            library = library_of((*args, *kwargs.values()))
+            if library is not None:
+                return self._foreign(library.given(self._function, args, kwargs))
             callee = find(self._function, args, kwargs, self._name)
             check_names(callee, self._names)
             try:
@@ -107,6 +111,13 @@ class Transform:
         look(target.session, recent.name, recent.prepared, ran)
         value = ran.sums["sn_sum_value"] * recent.factor if self._value else 0.0
         return self._give(value, recent.assembler(ran))
+
+    def _foreign(self, given: Given) -> Any:
+        """Call it with another library's values as numpy arrays; the gradients are made that library's again."""
+        found = self(**given.named)
+        value, grads = found if self._value else (0.0, found)
+        of = given.gradient(self._names[0], grads) if self._single and self._names else given.gradients(grads)
+        return (value, of) if self._value else of
 
     def _give(self, value: float, grads: dict[str, Any]) -> Any:
         found = next(iter(grads.values())) if self._single else grads

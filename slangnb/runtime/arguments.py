@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from slangnb.compiler.reflection import Parameter, plain_name
+from slangnb.runtime.foreign import library_of_type
 from slangnb.runtime.parameter import Parameter as Shared
 from slangnb.runtime.tensors import fits, tidy
 
@@ -93,6 +94,8 @@ def key_of(value: Any) -> Hashable:
     adapter = adapter_of(value)
     if adapter is not None:
         return adapter.key(value)
+    if library_of_type(kind) is not None:
+        return kind  # its adapter makes the call
     from slangpy.core.native import get_value_signature
 
     try:

@@ -15,6 +15,7 @@ from slangnb.errors import CallError, SlangNbError
 from slangnb.runtime.arguments import key_functions, key_of
 from slangnb.runtime.binding import Bound, bind
 from slangnb.runtime.checks import check_call, check_extents, check_return_type, has_gradient, leaves
+from slangnb.runtime.foreign import library_of
 from slangnb.runtime.fused.audit import audit
 from slangnb.runtime.fused.engine import Call
 from slangnb.runtime.fused.values import NotFusedError
@@ -205,8 +206,10 @@ class Function:
 
     def _first(self, key: Hashable, args: tuple[Any, ...], kwargs: dict[str, Any], accumulate: bool) -> Any:
         """The first call with arguments of these kinds: check, compile in the guard's child, then run."""
-        target = self._target
+        target, library = self._target, library_of((*args, *kwargs.values()))
         loaded = self._loaded()
+        if library is not None:
+            return library.call(self, args, kwargs)  # makes no plan, so that each such call comes here
         bound = self._checked(args, kwargs)
         if bound is not None and self._backward:
             warn_of_overwritten_inputs(bound)

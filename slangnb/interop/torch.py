@@ -1,0 +1,30 @@
+"""What slangnb has for PyTorch, as ``sn.torch``. Torch itself is imported when one of the names is used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from slangnb.errors import CallError
+
+if TYPE_CHECKING:
+    from slangnb.interop.torch_module import SlangModule
+
+__all__ = ["SlangModule"]
+
+_HOMES = {"SlangModule": "slangnb.interop.torch_module"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'slangnb.torch' has no attribute {name!r}")
+    try:
+        return getattr(import_module(_HOMES[name]), name)
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise CallError(f"sn.torch.{name} needs PyTorch, which is not installed", remedy="pip install torch") from None
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -1,0 +1,215 @@
+"""The arguments of a call with torch tensors among them: where these stand, and what a kernel gets in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch  # pyright: ignore[reportMissingImports]
+
+from slangnb.compiler.reading.declarations import declarations
+from slangnb.compiler.reflection import FunctionInfo, Parameter, TypeInfo
+from slangnb.errors import CallError
+from slangnb.interop.host_calls import copied, info_of
+from slangnb.interop.torch_values import check_readable, from_host, to_host
+from slangnb.runtime.binding import EXTRAS, bind
+from slangnb.runtime.function import Function
+from slangnb.runtime.tensors import SCALARS, tensor
+
+#: The name of an argument, then keys of dicts.
+Path = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TorchArguments:
+    """The arguments of a call by name.
+
+    Attributes
+    ----------
+    function : Function
+    values : dict
+        As they were passed.
+    parameters : dict of str to Parameter
+        What is known of them; empty for a generic function.
+    device : torch.device
+        Of all tensors.
+    """
+
+    function: Function
+    values: dict[str, Any]
+    parameters: Mapping[str, Parameter]
+    device: Any
+
+    @classmethod
+    def read(cls, function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> TorchArguments:
+        """Bind the arguments of a call, but for SlangPy's own such as ``_result``.
+
+        Raises
+        ------
+        CallError
+            If they do not fit, or live on several devices.
+        """
+        info = info_of(function)
+        own = {name: value for name, value in kwargs.items() if name not in EXTRAS}
+        bound = bind(info, args, own, need_outputs=False)
+        if bound is not None:
+            values = {s.parameter.name: s.value for s in bound.slots}
+            if bound.result_place is not None:
+                values["_result"] = bound.result
+            parameters = {s.parameter.name: s.parameter for s in bound.slots}
+        elif args:
+            values, parameters = {**dict(zip(_names(info, len(args)), args, strict=True)), **own}, {}
+        else:
+            values, parameters = own, {}
+        try:
+            return cls(function, values, parameters, _device(values))
+        except CallError as error:
+            raise _named(error, info.name) from None
+
+    def tensors(self) -> list[tuple[Path, Any]]:
+        """List the torch tensors with their places."""
+        return list(tensors_in(self.values))
+
+    def replaced(self, now: Mapping[Path, Any]) -> TorchArguments:
+        """Give the same with other tensors, and with copies of what else may change in place."""
+        values = {n: _replaced((n,), v, lambda path, t: now.get(path, t)) for n, v in self.values.items()}
+        return replace(self, values={name: copied(value) for name, value in values.items()})
+
+    def derivable(self, path: Path) -> bool:
+        """Tell whether the function's parameter, or the field, lets derivatives through."""
+        p = self.parameters.get(path[0])
+        if p is None:
+            return True
+        t = p.type
+        if p.no_diff or not (t.differentiable or t.carries_gradient):
+            return False
+        for key in path[1:]:
+            if key not in t.carries:
+                return False
+            t = t.fields[key]
+        return True
+
+    def host(self, now: Mapping[Path, Any] | None = None) -> dict[str, Any]:
+        """Give the arguments with arrays and numbers in the place of torch tensors.
+
+        Parameters
+        ----------
+        now : mapping, optional
+            Tensors to take instead, by place.
+        """
+        now = now or {}
+
+        def one(path: Path, t: Any) -> Any:
+            of = self.type_of(path)
+            found = to_host(now.get(path, t), dotted(path), of)
+            if of is not None and of.kind == "tensor":
+                return tensor(found, session=self.function._target.session)
+            return found
+
+        try:
+            return {name: _replaced((name,), value, one) for name, value in self.values.items()}
+        except CallError as error:
+            raise _named(error, self.function.info.name) from None
+
+    def type_of(self, path: Path) -> TypeInfo | None:
+        """Give the type of what stands at a place, if it is known."""
+        p = self.parameters.get(path[0])
+        t = p.type if p is not None else None
+        for key in path[1:]:
+            t = t.fields.get(key) if t is not None else None
+        return t
+
+    # What `slangnb.runtime.foreign.Given` asks for:
+
+    @property
+    def named(self) -> Mapping[str, Any]:
+        """The arguments with arrays and numbers in the place of torch tensors."""
+        return self.host()
+
+    def result(self, found: Any) -> Any:
+        """Give results as torch tensors; structs stay SlangPy's."""
+        if isinstance(found, dict):
+            return {name: self.result(value) for name, value in found.items()}
+        if hasattr(found, "storage") and found.dtype.full_name not in SCALARS and not found.dtype.shape.as_tuple():
+            return found
+        return from_host(found, self.device)
+
+    def gradient(self, name: str, found: Any) -> Any:
+        """Give a gradient as the kind of value that the argument is."""
+        return like(self.values.get(name), found)
+
+    def gradients(self, found: Mapping[str, Any]) -> dict[str, Any]:
+        """Give gradients by name as the kinds of values that the arguments are."""
+        return {name: self.gradient(name, value) for name, value in found.items()}
+
+
+def _names(info: FunctionInfo, count: int) -> list[str]:
+    """Give the names of the first parameters of a generic function, or of one with several overloads."""
+    found = [[p.name for p in o.parameters[:count]] for o in info.overloads if len(o.parameters) >= count]
+    if not info.overloads:
+        found = [[p.name for p in d.parameters[:count]] for d in declarations(info.source) if d.kind == "function"]
+    if not found or any(names != found[0] for names in found) or len(found[0]) < count:
+        raise CallError(f"{info.name}: it cannot be told which parameters are meant", remedy="pass arguments by name")
+    return found[0]
+
+
+def _device(values: Mapping[str, Any]) -> Any:
+    """Give the device of all tensors; numbers, which are tensors without dimensions, may live elsewhere."""
+    found = None
+    for path, t in tensors_in(values):
+        check_readable(t, dotted(path))
+        if found is None or (found.dim() == 0 and t.dim()):
+            found = t
+        elif t.device != found.device and t.dim():
+            name = dotted(path)
+            raise CallError(
+                f"{name!r} is on {t.device}, another argument on {found.device}",
+                argument=name,
+                remedy=f"move it: {name}.to({str(found.device)!r})",
+            )
+    return found.device if found is not None else torch.device("cpu")
+
+
+def like(template: Any, found: Any) -> Any:
+    """Make a gradient the kind of value that it is the gradient of."""
+    if isinstance(template, torch.Tensor) and found is not None:
+        return from_host(found, template.device, template.dtype).reshape(template.shape)
+    if isinstance(template, dict) and isinstance(found, dict):
+        return {key: like(template.get(key), value) for key, value in found.items()}
+    return found
+
+
+def tensors_in(values: Mapping[Any, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Give the torch tensors among values with their places, also inside dicts."""
+    for key, value in values.items():
+        if isinstance(value, torch.Tensor):
+            yield (*path, key), value
+        elif isinstance(value, dict):
+            yield from tensors_in(value, (*path, key))
+        elif isinstance(value, list | tuple) and any(isinstance(v, torch.Tensor) for v in value):
+            name = dotted((*path, key))
+            raise CallError(
+                f"{name!r} is a {type(value).__name__} of torch tensors",
+                argument=name,
+                remedy=f"pass one tensor: torch.stack({name}, dim=-1)",
+            )
+
+
+def dotted(path: Path) -> str:
+    """Write a place for people."""
+    return ".".join(map(str, path))
+
+
+def _replaced(path: Path, value: Any, one: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return one(path, value)
+    if isinstance(value, dict):
+        return {key: _replaced((*path, key), inner, one) for key, inner in value.items()}
+    return value
+
+
+def _named(error: CallError, function: str) -> CallError:
+    """Put the function's name before a message that does not know it."""
+    text = error.message if error.message.startswith(f"{function}:") else f"{function}: {error.message}"
+    return CallError(text, function=function, argument=error.argument, remedy=error.remedy)

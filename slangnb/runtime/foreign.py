@@ -1,0 +1,92 @@
+"""Finds the adapter of an optional library whose values are passed to a call; this module names none of them.
+
+`slangnb.interop` says which libraries there are adapters for. An adapter is imported when a value of its library is
+first seen: the library itself is then loaded already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from slangnb.runtime.function import Function
+
+HOME = "slangnb.interop"
+
+
+class Given(Protocol):
+    """The arguments of a call with numpy arrays and numbers in the place of a library's values."""
+
+    @property
+    def named(self) -> Mapping[str, Any]:
+        """The arguments by the names of their parameters."""
+        ...
+
+    def result(self, found: Any) -> Any:
+        """Give a result as the library's value."""
+        ...
+
+    def gradient(self, name: str, found: Any) -> Any:
+        """Give a gradient of an argument as the kind of value that came in."""
+        ...
+
+    def gradients(self, found: Mapping[str, Any]) -> dict[str, Any]:
+        """Give gradients by name as the kinds of values that came in."""
+        ...
+
+
+class Library(Protocol):
+    """What an adapter offers."""
+
+    def call(self, function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """Call a function, so that the library's own differentiation goes through it."""
+        ...
+
+    def given(self, function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Given:
+        """Read the arguments of a call for a transform."""
+        ...
+
+    def host(self, value: Any) -> Any:
+        """Give a value, also inside dicts, as a numpy array or number."""
+        ...
+
+
+@cache
+def library_of_type(kind: type) -> Library | None:
+    """Give the adapter for values of a type; None if it belongs to no such library.
+
+    Examples
+    --------
+    >>> library_of_type(float) is None
+    True
+    """
+    tops = {base.__module__.partition(".")[0] for base in kind.__mro__ if isinstance(base.__module__, str)}
+    if tops == {"builtins"}:
+        return None
+    known: Mapping[str, str] = import_module(HOME).ADAPTERS
+    home = next((known[top] for top in tops if top in known), None)
+    found: Any = import_module(home) if home is not None else None
+    return found if found is not None and found.takes(kind) else None
+
+
+def library_of(values: Iterable[Any]) -> Library | None:
+    """Give the adapter for the first value of a library, also inside dicts and lists."""
+    for value in values:
+        if isinstance(value, dict):
+            found = library_of(value.values())
+        elif isinstance(value, list | tuple):
+            found = library_of(value[:1])  # a list of numbers may be long
+        else:
+            found = library_of_type(type(value))
+        if found is not None:
+            return found
+    return None
+
+
+def host(value: Any) -> Any:
+    """Give a value of a library as numpy arrays and numbers; other values as they are."""
+    library = library_of((value,))
+    return value if library is None else library.host(value)
