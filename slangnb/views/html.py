@@ -36,8 +36,7 @@ def _numbers(role: Role, panel: Panel) -> str:
 
 
 def _table(model: PairModel) -> str:
-    # The corner above the names of the rows heads nothing.
-    head = f'<td style="{_HEAD}"></td>' + "".join(f'<th scope="col" style="{_HEAD}">{word}</th>' for word in _COLUMNS)
+    head = "".join(f'<th scope="col" style="{_HEAD}">{word}</th>' for word in ("panel", *_COLUMNS))
     body = "".join(_numbers(role, panel) for role, panel in model.panels)
     return (
         '<table style="border-collapse:collapse;border:0;margin:0.2em 0 0.4em;'

@@ -81,16 +81,25 @@ def errors(outputs: list[dict[str, Any]]) -> list[str]:
     return [o["ename"] for o in outputs if o["output_type"] == "error"]
 
 
+SEEN = "figure img:visible, .snb canvas[role=img]:visible"
+# A still picture, or the canvas that covers it where the kernel lives; an image that could not be decoded has no size.
+SIZE = """async e => {
+  if (e instanceof HTMLCanvasElement) return [e.width, e.height];
+  await e.decode();
+  return [e.naturalWidth, e.naturalHeight];
+}"""
+
+
 def size_of(picture: Locator) -> list[int]:
     """Give the natural size of a picture; zeros, if it could not be decoded."""
-    return picture.evaluate("async i => { await i.decode(); return [i.naturalWidth, i.naturalHeight]; }")
+    return picture.evaluate(SIZE)
 
 
 def check_picture(picture: Locator) -> None:
     """Value and gradient are on the page, for the eye and for a screen reader."""
     expect(picture).to_be_visible()
     assert min(size_of(picture)) > 100
-    said = picture.get_attribute("alt") or ""
+    said = picture.get_attribute("alt") or picture.get_attribute("aria-label") or ""
     assert "value" in said and "gradient" in said and "24" in said, said
 
 
@@ -109,7 +118,7 @@ def test_tour_shows_a_picture_early(tour: Tour, tmp_path: Path) -> None:
     early = tour.notebook.code_cells()[:3]
     shown = [i for i in early if any("image/png" in o.get("data", {}) for o in tour.outputs[i])]
     assert shown, "no picture in the first three cells"
-    check_picture(tour.notebook.cell(shown[0]).locator("img"))
+    check_picture(tour.notebook.cell(shown[0]).locator(SEEN).first)
     taken = SCREENSHOT if os.environ.get("SLANGNB_SCREENSHOT") == "1" else tmp_path / SCREENSHOT.name
     taken.parent.mkdir(exist_ok=True)
     tour.notebook.screenshot(taken, early[0], shown[0])
@@ -267,6 +276,17 @@ def test_crash_of_the_compiler_is_an_error_in_the_cell(notebook: OpenNotebook) -
     assert opened.run_from(4), opened.outputs(4)
     assert VALUES.search(opened.text(4)) and SLOPES.search(opened.text(4))
     assert opened.text(4).endswith(f" {kernel}\n")
+
+
+def test_unloading_brings_the_still_picture_back(notebook: OpenNotebook) -> None:
+    opened = notebook([START + "\nsn.show(x=np.eye(8), live=True)", "%unload_ext slangnb"])
+    opened.start("notebook:run-cell")
+    canvas = opened.cell(0).locator(".snb canvas[role=img]")
+    expect(canvas).to_be_visible()
+    expect(opened.cell(0).locator("figure img")).to_be_hidden()
+    assert opened.run_from(1), opened.outputs(1)
+    expect(opened.cell(0).locator("figure img")).to_be_visible()
+    expect(canvas).to_have_count(0)
 
 
 def test_restart_and_run_all_twice(tour: Tour) -> None:

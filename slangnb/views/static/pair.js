@@ -109,7 +109,8 @@ function paint(panel, palette) {
 // --------------------------------------------------------------------------------------------- 3 marks on pictures
 
 const LEFT = 40, RIGHT = 10, TOP = 5, TICKS = 19, PROFILE = 74, COUNTS = 34, BAR = 9, SCALE = COUNTS + BAR + 20;
-const COMPONENTS = ["#5b4bb0", "#2c8cb0", "#2fa37c", "#9fbf2f"];
+// At least 3 to 1 against the paper, light and dark.
+const COMPONENTS = [["#5b4bb0", "#2c8cb0", "#2a9a75", "#7f9a1f"], ["#8d80dd", "#2c8cb0", "#2fa37c", "#9fbf2f"]];
 const BLUE = "#3f7fb5", ORANGE = "#d9763a";
 
 function text(g, said, x, y, { colour, align = "center", base = "top", size = 11, mono = false, weight = "" } = {}) {
@@ -539,6 +540,7 @@ class View {
     const [r, g, b] = (inks.paper.match(/[\d.]+/g) ?? [255, 255, 255]).map(Number);
     inks.dark = 0.3 * r + 0.59 * g + 0.11 * b < 128;
     if (name("--jp-layout-color0")) this.root.style.colorScheme = inks.dark ? "dark" : "light";
+    inks.components = COMPONENTS[inks.dark ? 1 : 0];
     inks.value = inks.dark ? "#5fb0d6" : "#2c718e";
     const fonts = { sans: style.fontFamily, mono: name("--snb-mono") || "monospace" };
     return { inks, fonts };
@@ -677,7 +679,13 @@ class View {
       const n = p.width, [c0, c1] = frame.columns, step = (c1 - c0) / n;
       const x = i => box.x + (c0 + (i + 0.5) * step - zoom.c0) / (zoom.c1 - zoom.c0) * box.w;
       text(g, p.role, box.x, box.y - 16, { align: "left", colour: g.inks.ink, size: 13 });
-      if (p.layers > 1) this.meta.labels.forEach((name, i) => text(g, name, box.x + 70 + 18 * i, box.y - 15, { align: "left", mono: true, colour: COMPONENTS[i % 4] }));
+      // The name in ink, which reads on any paper, after a dash in the colour of its curve.
+      let at = box.x + 70;
+      if (p.layers > 1) this.meta.labels.forEach((name, i) => {
+        line(g, at, box.y - 9, at + 9, box.y - 9, g.inks.components[i % 4], 3);
+        text(g, name, at + 13, box.y - 15, { align: "left", mono: true });
+        at += 25 + g.measureText(name).width;
+      });
       for (const t of scale.ticks(Math.max(2, box.h / 30))) {
         line(g, box.x, y(t), box.x + box.w, y(t), t === 0 ? g.inks.muted : g.inks.line, t === 0 ? 1 : 0.7);
         text(g, written(t, 4), box.x - 6, y(t), { align: "right", base: "middle" });
@@ -685,7 +693,7 @@ class View {
       g.save(); g.beginPath(); g.rect(box.x, box.y - 2, box.w, box.h + 4); g.clip();
       for (let layer = 0; layer < p.layers; layer++) {
         const low = p.low.subarray(layer * n, layer * n + n), high = p.high ? p.high.subarray(layer * n, layer * n + n) : null;
-        const colour = p.layers > 1 ? COMPONENTS[layer % 4] : k === 0 ? g.inks.value : null;
+        const colour = p.layers > 1 ? g.inks.components[layer % 4] : k === 0 ? g.inks.value : null;
         if (colour) this.curve(g, low, high, x, y, colour, box.w / n);
         else this.area(g, low, high, x, y, n);
       }
@@ -812,7 +820,7 @@ class View {
         const code = byRow ? this.codeAt(panel, layer, row, i) : this.codeAt(panel, layer, i, column);
         points.push([x(i + step / 2), code <= STEPS ? y(code / STEPS) : NaN]);
       }
-      const colour = panel.layers > 1 ? COMPONENTS[layer % 4] : panel.mode !== "signed" ? g.inks.value : null;
+      const colour = panel.layers > 1 ? g.inks.components[layer % 4] : panel.mode !== "signed" ? g.inks.value : null;
       if (!colour) for (const [sign_, c] of [[1, ORANGE], [-1, BLUE]]) {
         g.fillStyle = c;
         const w = Math.max(1, box.w / points.length + 0.5), z0 = y(zero);
