@@ -150,15 +150,17 @@ def differentiate(
     scale = scale_of(x)
     steps = scale * (shrink * precision.widest)
     with np.errstate(all="ignore"):  # functions may leave their domain: such steps count for nothing
-        fine = _level(values, base, x, steps * 0.5 ** (LEVELS - 1))
-        level = _level(values, base, x, steps * 0.5 ** (LEVELS - 2))
+        levels = [_level(values, base, x, steps * 0.5**k) for k in range(LEVELS)]
+        fine, level = levels[-1], levels[-2]
         size, moved = np.fmax(fine.size, level.size), fine.moved | level.moved
-        lost = fine.grid if fine.grid < COARSEST * np.nanmedian(size) else 0.0
+        # Exact values, as of 2 x at x = 1, lie on a grid too, but on one that follows the step.
+        stays = 4 * fine.grid > levels[0].grid
+        lost = fine.grid if stays and fine.grid < COARSEST * np.nanmedian(size) else 0.0
         noise = np.maximum(_noise(level.bend - 4 * fine.bend, size, precision.eps), lost / 2)
         slope = (4 * fine.slope - level.slope) / 3
         best, error = np.full(base.shape, np.nan), np.full(base.shape, np.inf)
         for k in reversed(range(LEVELS - 2)):
-            wide = _level(values, base, x, steps * 0.5**k)
+            wide = levels[k]
             wider = (4 * level.slope - wide.slope) / 3
             rounding = noise / fine.step
             kink = np.abs(2 * fine.bend / fine.step - level.bend / level.step)

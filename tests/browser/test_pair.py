@@ -28,6 +28,7 @@ BAD = """odd = sn.show(
     scalar=2.5, empty=np.zeros((0, 3)), nan=np.full((8, 9), np.nan), same=np.ones((8, 9)),
     half=np.ones((8, 9), np.float16),
     whole=np.arange(72).reshape(8, 9), truth=np.arange(72).reshape(8, 9) % 3 == 0, long=np.arange(9000.0),
+    flow=False,
 )
 odd"""
 LIVE = """followed = sn.tensor(np.zeros((8, 9), np.float32), grad=True)
