@@ -263,7 +263,9 @@ def test_views_are_read_by_their_strides(spy: Any, session: Any) -> None:
     ids=["nan", "inf", "constant", "zero", "tiny", "huge", "huge64", "tiny64", "far", "ties"],
 )
 @pytest.mark.usefixtures("all_large")
-def test_hard_numbers(spy: Any, session: Any, array: np.ndarray) -> None:
+def test_hard_numbers(spy: Any, session: Any, array: np.ndarray, request: pytest.FixtureRequest) -> None:
+    if request.node.callspec.id == "tiny" and session.backend.key == "vulkan":
+        pytest.skip("Vulkan lets a card take numbers below 1e-38 for zero, and NVIDIA's does")
     dtype = "double" if array.dtype == np.float64 else "float"
     found = source(make(spy, session, array, dtype, array), "x")
     same_model(found.model(), ArraySource(array, array, name="x").model())
