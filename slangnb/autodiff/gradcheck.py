@@ -21,6 +21,7 @@ from slangnb.autodiff.gradcheck_report import (
 from slangnb.autodiff.gradcheck_values import Source, Values, replaced, sources, unpacked
 from slangnb.autodiff.transforms import Transform
 from slangnb.errors import CallError, GradientWarning
+from slangnb.runtime.foreign import library_of
 
 if TYPE_CHECKING:
     from slangnb.runtime.function import Function
@@ -82,6 +83,9 @@ def gradcheck(function: Function, /, *args: Any, _samples: int = 24, _seed: int 
     function = check_function(function, "gradcheck")
     if _samples < 1:
         raise CallError(f"gradcheck cannot check {_samples} entries", remedy="_samples=24")
+    library = library_of((*args, *kwargs.values()))
+    if library is not None:
+        args, kwargs = (), dict(library.given(function, args, kwargs).named)
     callee = find(function, args, kwargs, "gradcheck")
     analytic = _gradients(function, args, kwargs)
     slots = {s.parameter.name: s for s in callee.bound.slots}

@@ -108,3 +108,13 @@ def test_refusals(m: Any, x: Any) -> None:
         sn.grad(m.poly)(2.0, x, _result="numpy")
     with pytest.raises(sn.CallError, match="is empty"):
         sn.grad(m.poly)(2.0, torch.empty(0))
+
+
+def test_gradcheck(session: Any, m: Any, x: Any) -> None:
+    report = sn.gradcheck(m.poly, a=torch.tensor(2.0, requires_grad=True), x=x.requires_grad_())
+    assert report.ok and list(report.verdicts) == ["a", "x"]
+    wrong = session.compile("""
+[BackwardDerivative(bad)] float cube(float x) { return x * x * x; }
+void bad(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, 2.0 * x.p * d); }
+""").cube
+    assert not sn.gradcheck(wrong, x).ok
