@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +14,7 @@ from slangnb.notebook import extension
 from slangnb.runtime.session import session as current
 from slangnb.runtime.session import set_session
 from slangnb.views import frontend, show
+from slangnb.views.live import PACE
 
 EVENTS = ("post_run_cell", "post_execute")
 FROM_LAB = {"header": {"msg_type": "execute_request"}, "metadata": {"cellId": "a", "deletedCells": []}}
@@ -84,6 +86,7 @@ def test_views_live_again_after_the_extension_comes_back(watched: Any) -> None:
     widget = view._widgets[-1]
     widget._answer(widget, {"kind": "hello"}, [])
     seq = widget.seq
+    time.sleep(2 * PACE)  # what comes sooner is drawn later
     x[:] = 1.0
     watched.run_cell("1 + 1").raise_error()
     assert widget.seq == seq + 1

@@ -3,7 +3,6 @@
 import io
 import json
 import re
-import shutil
 import warnings
 from pathlib import Path
 
@@ -256,39 +255,6 @@ def test_a_page_is_complete_and_the_same_every_time(tmp_path: Path, monkeypatch:
     # Without scripts the player stays hidden and the picture is there.
     assert ".player{display:none" in text
     assert text.count("<figure") == 1
-
-
-def test_the_page_has_a_slider_that_works() -> None:
-    """The slider, by pointer and by keyboard, and the page without scripts; run where a browser is."""
-    playwright = pytest.importorskip("playwright.sync_api")
-    browser_path = shutil.which("chromium") or shutil.which("google-chrome")
-    if browser_path is None:
-        pytest.skip("this machine has no Chromium")
-    page_text = filled(4)._page()
-    with playwright.sync_playwright() as p:
-        browser = p.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
-        context = browser.new_context(offline=True)
-        page = context.new_page()
-        faults: list[str] = []
-        page.on("pageerror", lambda error: faults.append(str(error)))
-        page.set_content(page_text)
-        assert page.locator(".still").is_hidden()
-        assert page.locator("output").inner_text() == "step 3"
-        slider = page.get_by_role("slider", name="step")
-        last = page.locator(".player img").get_attribute("src")
-        slider.focus()
-        page.keyboard.press("ArrowLeft")
-        assert page.locator("output").inner_text() == "step 2"
-        assert page.locator(".player img").get_attribute("src") != last
-        assert (page.locator(".player img").get_attribute("alt") or "").startswith("step 2: x: float64 (6,)")
-        page.get_by_role("button", name="play").click()
-        playwright.expect(page.locator("output")).to_have_text("step 3")
-        assert not faults
-        plain = browser.new_context(java_script_enabled=False).new_page()
-        plain.set_content(page_text)
-        assert plain.locator(".still img").is_visible()
-        assert plain.locator(".player").is_hidden()
-        browser.close()
 
 
 def test_player_moves_through_the_steps() -> None:
