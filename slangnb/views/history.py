@@ -123,7 +123,7 @@ class History(StillView):
         if len(self._norms) > MOST_NORMS:
             self._norms, self._norm_stride = thin(self._norms), 2 * self._norm_stride
         for drawn in ("_png", "_small"):
-            self.__dict__.pop(drawn, None)
+            vars(self).pop(drawn, None)
 
     def update(self, step: int | None = None) -> None:
         """Read the tensors again, and take a snapshot.

@@ -45,7 +45,7 @@ def test_history_follows_updates() -> None:
         x *= 0.5
         kept.update()
     assert type(kept) is History and kept.steps == (0, 1, 2, 3)
-    norms = [frame.models[0].value.stats.norm for frame in kept.frames]
+    norms = np.array([frame.models[0].value.stats.norm for frame in kept.frames], np.float64)
     np.testing.assert_allclose(norms, np.linalg.norm(X.astype(np.float64)) * 0.5 ** np.arange(4), rtol=1e-6)
 
 
