@@ -10,10 +10,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slangnb.errors import CallError
 from slangnb.views import frontend
 from slangnb.views.model import PairModel
 from slangnb.views.source import Source
+from slangnb.views.still import checked_path
 from slangnb.views.text import plain
 
 if TYPE_CHECKING:
@@ -185,18 +185,8 @@ class PairView:
         slangnb.errors.CallError: cannot save a view as '.gif'
         remedy: end the name in .png or .html, as in view.save('x.png')
         """
-        target = Path(path)
-        kind = target.suffix.lower()
-        if kind not in (".png", ".html"):
-            raise CallError(
-                f"cannot save a view as {kind!r}"
-                if kind
-                else f"the name {target.name!r} does not say which kind of file",
-                remedy=f"end the name in .png or .html, as in view.save('{target.stem or 'x'}.png')",
-            )
-        if not target.parent.is_dir():
-            raise CallError(f"there is no folder '{target.parent}'", remedy="make it first, or save elsewhere")
-        if kind == ".png":
+        target = checked_path(path, (".png", ".html"))
+        if target.suffix.lower() == ".png":
             target.write_bytes(self._png)
         else:
             from slangnb.views.html import document
