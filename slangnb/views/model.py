@@ -137,6 +137,25 @@ def checked(array: Array, what: str) -> Array:
     return array
 
 
+def check_pair(value: Array, gradient: Array | None, name: str) -> None:
+    """Refuse a value that cannot be drawn, and a gradient that is not its own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> check_pair(np.zeros(3), np.zeros(2), "x")
+    Traceback (most recent call last):
+    slangnb.errors.CallError: the gradient of x has shape (2,) and its value (3,)
+    remedy: give a gradient of the value's own shape
+    """
+    checked(value, name)
+    if gradient is not None and checked(gradient, f"the gradient of {name}").shape != value.shape:
+        raise CallError(
+            f"the gradient of {name} has shape {gradient.shape} and its value {value.shape}",
+            remedy="give a gradient of the value's own shape",
+        )
+
+
 def is_colour(dtype: np.dtype[Any], stats: Stats) -> bool:
     """Whether elements of three or four components can be drawn as colours."""
     if dtype.kind == "u" and dtype.itemsize == 1:
@@ -305,12 +324,7 @@ def pair_model(
     >>> model.value.kind, model.note
     ('line', 'gradient is 0 everywhere')
     """
-    checked(value, name)
-    if gradient is not None and checked(gradient, f"the gradient of {name}").shape != value.shape:
-        raise CallError(
-            f"the gradient of {name} has shape {gradient.shape} and its value {value.shape}",
-            remedy="give a gradient of the value's own shape",
-        )
+    check_pair(value, gradient, name)
     shape = value.shape[: value.ndim - len(element)]
     stats = measure(value)
     colour = is_colour(value.dtype, stats)

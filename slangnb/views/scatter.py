@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from slangnb.errors import CallError
 from slangnb.views.measure import Array, Floats, Limits, Stats, limits, measure
-from slangnb.views.model import checked
+from slangnb.views.model import check_pair
 from slangnb.views.still import StillView, table
 from slangnb.views.text import dtype_words, mean, number
 
@@ -86,16 +86,11 @@ def scatter_model(
     >>> model.shown, model.left_out, model.correlation
     (2, 1, 1.0)
     """
-    checked(value, name)
+    check_pair(value, gradient, name)
     if gradient is None:
         raise CallError(
             f"{name} has no gradient to draw its value against",
             remedy="make it with sn.tensor(x, grad=True) and call f.bwds first; sn.show(x) shows the value alone",
-        )
-    if checked(gradient, f"the gradient of {name}").shape != value.shape:
-        raise CallError(
-            f"the gradient of {name} has shape {gradient.shape} and its value {value.shape}",
-            remedy="give a gradient of the value's own shape",
         )
     of_value, of_gradient = measure(value), measure(gradient)
     across, down = limits(of_value), limits(of_gradient, symmetric=True)

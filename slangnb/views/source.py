@@ -16,7 +16,16 @@ from slangnb.errors import CallError
 from slangnb.views import reduce
 from slangnb.views.axes import Arrangement, Axes, arrange, default_axes, other_axes, swap, with_axis, with_pick
 from slangnb.views.measure import Array, Histogram, Marks, Stats, histogram, marks, measure
-from slangnb.views.model import PairModel, Panel, checked, drawn_as, is_colour, join_panels, make_panel, said_last_axis
+from slangnb.views.model import (
+    PairModel,
+    Panel,
+    check_pair,
+    drawn_as,
+    is_colour,
+    join_panels,
+    make_panel,
+    said_last_axis,
+)
 from slangnb.views.reduce import Kind
 from slangnb.views.text import dtype_words, elements
 
@@ -158,12 +167,8 @@ class ArraySource(Source):
         device: str = "",
         remark: str = "",
     ) -> None:
-        self._value, self._gradient = checked(value, name), gradient
-        if gradient is not None and checked(gradient, f"the gradient of {name}").shape != value.shape:
-            raise CallError(
-                f"the gradient of {name} has shape {gradient.shape} and its value {value.shape}",
-                remedy="give a gradient of the value's own shape",
-            )
+        check_pair(value, gradient, name)
+        self._value, self._gradient = value, gradient
         self._shape = value.shape[: value.ndim - len(element)]
         self.shape, self.element = drawn_as(self._shape, element)
         self._split = self.element != element
