@@ -58,7 +58,7 @@ def jvp(function: Function, primals: Mapping[str, Any], tangents: Mapping[str, A
     (18.0, 12.0)
     """
     function = check_function(function, "jvp")
-    function._target.session.refuse_while_stopped()
+    function._target.session.enter()
     if not tangents:
         raise CallError(
             "jvp needs a tangent for at least one argument", remedy="sn.jvp(f, dict(x=x), dict(x=direction))"
@@ -110,7 +110,7 @@ def vjp(function: Function, /, *args: Any, **kwargs: Any) -> tuple[Any, Callable
     (array([2., 8.], dtype=float32), array([ 4., 80.], dtype=float32))
     """
     function = check_function(function, "vjp")
-    function._target.session.refuse_while_stopped()
+    function._target.session.enter()
     library = library_of((*args, *kwargs.values()))
     if library is not None:
         given = library.given(function, args, kwargs)
@@ -176,7 +176,7 @@ def hvp(function: Function, wrt: str | Sequence[str] | None = None) -> Callable[
     made: dict[tuple[int, tuple[str, ...]], tuple[Signature, str]] = {}
 
     def product(*args: Any, v: Any = None, **kwargs: Any) -> Any:
-        function._target.session.refuse_while_stopped()
+        function._target.session.enter()
         library = library_of((*args, *kwargs.values(), v))
         if library is not None:
             given = library.given(function, args, kwargs)

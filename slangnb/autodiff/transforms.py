@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from threading import get_ident
 from typing import Any
 
 from slangnb.autodiff.assemble import Assembler
@@ -78,67 +79,68 @@ class Transform:
         audited: bool = True,
         tune: bool = False,
     ) -> None:
-        self._function = check_function(function, name)
+        self.function = check_function(function, name)
         if reduce not in ("sum", "mean"):
             raise CallError(f"reduce must be 'sum' or 'mean', not {reduce!r}")
-        self._names = as_names(wrt)
-        self._single = isinstance(wrt, str)
-        self._reduce, self._seed, self._value, self._name = reduce, host(seed), value, name
-        self._audited, self._tune = audited, tune
+        self.names = as_names(wrt)
+        self.single = isinstance(wrt, str)
+        self.reduce, self.seed, self.value, self.name = reduce, host(seed), value, name
+        self.audited, self.tune = audited, tune
         self._recent: _Recent | None = None
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Give the gradients, or value and gradients, at these arguments."""
-        target = self._function._target
-        if target.session.stopped is not None:
-            target.session.refuse_while_stopped()
+        target = self.function._target
+        if target.session.thread != get_ident():
+            target.session.enter()
         recent = self._recent
         if recent is None or not recent.fits(target.version, args, kwargs):
             library = library_of((*args, *kwargs.values()))
             if library is not None:
-                return self._foreign(library.given(self._function, args, kwargs))
-            callee = find(self._function, args, kwargs, self._name)
-            check_names(callee, self._names)
+                return library.transform(self, args, kwargs)
+            callee = find(self.function, args, kwargs, self.name)
+            check_names(callee, self.names)
             try:
                 self._recent = recent = self._prepare(callee, args, kwargs)
             except NotFusedError as reason:
                 value, grads = value_and_grad_by_slangpy(
-                    self._function, callee, self._names, self._reduce, self._seed, str(reason)
+                    self.function, callee, self.names, self.reduce, self.seed, str(reason)
                 )
-                return self._give(value, grads)
+                return self.give(value, grads)
         values = {**dict(enumerate(args)), **kwargs}
         ran = recent.prepared.run({"value": values, "seed": recent.seeds}, recent.factor)
         look(target.session, recent.name, recent.prepared, ran)
-        value = ran.sums["sn_sum_value"] * recent.factor if self._value else 0.0
-        return self._give(value, recent.assembler(ran))
+        value = ran.sums["sn_sum_value"] * recent.factor if self.value else 0.0
+        return self.give(value, recent.assembler(ran))
 
-    def _foreign(self, given: Given) -> Any:
-        """Call it with another library's values as numpy arrays; the gradients are made that library's again."""
+    def by_host(self, given: Given) -> Any:
+        """Call it with another library's values as numpy arrays; the results are made that library's again."""
         found = self(**given.named)
-        value, grads = found if self._value else (0.0, found)
-        of = given.gradient(self._names[0], grads) if self._single and self._names else given.gradients(grads)
-        return (value, of) if self._value else of
+        value, grads = found if self.value else (0.0, found)
+        of = given.gradient(self.names[0], grads) if self.single and self.names else given.gradients(grads)
+        return (given.value(value), of) if self.value else of
 
-    def _give(self, value: float, grads: dict[str, Any]) -> Any:
-        found = next(iter(grads.values())) if self._single else grads
-        return (value, found) if self._value else found
+    def give(self, value: Any, grads: dict[str, Any]) -> Any:
+        """Give value and gradients as the caller asked for them."""
+        found = next(iter(grads.values())) if self.single else grads
+        return (value, found) if self.value else found
 
     def _prepare(self, callee: Callee, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Recent:
-        factor, seeds = split_seed(self._seed, callee)
-        call = make_call(self._function, callee, seeds=seeds)
-        wish = Wish("reverse", self._names, value=self._value)
-        if self._tune:
+        factor, seeds = split_seed(self.seed, callee)
+        call = make_call(self.function, callee, seeds=seeds)
+        wish = Wish("reverse", self.names, value=self.value)
+        if self.tune:
             call.tune(wish)
         prepared = call.prepare(wish)
         if not prepared.gradients and not any(t.given.shown for t in prepared.indexed):
             raise GradientError(f"{callee.name}: there is no argument to take a gradient of", function=callee.name)
-        if self._audited:
+        if self.audited:
             audit(call)
-        if self._reduce == "mean":
+        if self.reduce == "mean":
             factor /= prepared.count
         marks = tuple(map(_mark, (*args, *kwargs.values())))
         return _Recent(
-            self._function._target.version,
+            self.function._target.version,
             len(args),
             tuple(kwargs),
             marks,

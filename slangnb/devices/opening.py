@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from slangnb.compiler.loading import captured_log
 from slangnb.devices.backend import Backend, import_slangpy, slangpy_version
 from slangnb.devices.caches import kernel_caches
+from slangnb.devices.cuda import ordinal_of, primary_context
 from slangnb.errors import BackendError
 
 if TYPE_CHECKING:
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 def open_device(backend: Backend, enable_print: bool = True) -> slangpy.Device:
     """Create the SlangPy device of a backend, with caches on disk.
+
+    On CUDA it lives in the card's primary context, as PyTorch does, so that their memory is one.
 
     Hot reload stays off: its hook touches the device after it is closed, and that ends the process
     (SlangPy 0.43).
@@ -27,11 +30,14 @@ def open_device(backend: Backend, enable_print: bool = True) -> slangpy.Device:
     spy = import_slangpy()
     caches = kernel_caches(slangpy_version(), backend.key)
     modules, kernels = caches if caches else (None, None)
+    ordinal = ordinal_of(backend.luid) if backend.name == "cuda" else None
+    shared = primary_context(ordinal) if ordinal is not None else []
     try:
         with captured_log():  # some cards warn here of shader models that only Direct3D has
             return spy.Device(
                 type=getattr(spy.DeviceType, backend.name),
-                adapter_luid=backend.luid or None,
+                adapter_luid=None if shared else backend.luid or None,
+                existing_device_handles=shared or None,
                 enable_hot_reload=False,
                 enable_print=enable_print,
                 compiler_options={"include_paths": [spy.SHADER_PATH]},

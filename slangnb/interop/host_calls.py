@@ -63,7 +63,7 @@ class HostCall:
         """
         session = self.function._target.session
         self._loaded = self.function._loaded()
-        callee = self._callee()
+        callee = self.callee()
         empty = _empty(callee, self.named)
         if empty is not None:
             return empty
@@ -103,7 +103,7 @@ class HostCall:
             If the function is not differentiable, or something changed since the forward pass.
         """
         function, session = self.function, self.function._target.session
-        session.refuse_while_stopped()
+        session.enter()
         if self._snapshot is not None:
             self._snapshot.check(session.writes, function.info.name)
         if function._loaded() is not self._loaded:
@@ -128,7 +128,7 @@ class HostCall:
         look(session, callee.name, prepared, ran, 3)
         return Assembler(prepared, factor)(ran)
 
-    def _callee(self) -> Callee | None:
+    def callee(self) -> Callee | None:
         """Find what our own kernel would call; None if only SlangPy can make the call."""
         function = self.function
         if any(method not in HARMLESS for method, _, _ in function._chain):

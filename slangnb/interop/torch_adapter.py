@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import torch  # pyright: ignore[reportMissingImports]
 
+from slangnb.autodiff.transforms import Transform
 from slangnb.errors import CallError, GradientError, GradientWarning
 from slangnb.interop.host_calls import info_of, written
 from slangnb.interop.torch_arguments import Path, TorchArguments, dotted
 from slangnb.interop.torch_autograd import Node, SlangCall
-from slangnb.interop.torch_values import to_host
+from slangnb.interop.torch_quick import quick_call, quick_transform
+from slangnb.interop.torch_values import to_array, to_host
 from slangnb.runtime.binding import EXTRAS
 from slangnb.runtime.checks import has_gradient
 from slangnb.runtime.function import Function, tensor_class
+from slangnb.runtime.fused.values import NotFusedError
 from slangnb.runtime.parameter import Parameter
 from slangnb.runtime.stale import values_in
 
@@ -31,6 +36,20 @@ def host(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: host(inner) for key, inner in value.items()}
     return to_host(value, "the tensor") if isinstance(value, torch.Tensor) else value
+
+
+def array(value: Any) -> Any:
+    """Give a tensor as a numpy array of the same type, without its graph."""
+    return to_array(value, "tensor")
+
+
+def transform(of: Transform, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Call a transform; on the session's own card its results stay there."""
+    quick = quick_transform(of, args, kwargs)
+    if quick is not None:
+        with suppress(NotFusedError):
+            return of.give(*quick.run(args, kwargs))
+    return of.by_host(given(of.function, args, kwargs))
 
 
 def given(function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> TorchArguments:
@@ -50,6 +69,10 @@ def call(function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -
     CallError, GradientError
         For arguments that do not fit.
     """
+    quick = quick_call(function, args, kwargs)
+    if quick is not None:
+        with suppress(NotFusedError):
+            return quick.run(args, kwargs)
     name = function.info.name
     if function._backward:
         raise GradientError(
@@ -85,6 +108,29 @@ def call(function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -
     if not found:
         return None
     return next(iter(found.values())) if len(found) == 1 else found
+
+
+@torch.compiler.disable
+def reduced(function: Function, reduce: str, kwargs: Mapping[str, Any]) -> Any:
+    """Give the sum or mean over all elements of a call, in torch's graph.
+
+    A result with several components counts with all of them, and the mean is that of the elements.
+
+    Raises
+    ------
+    CallError, GradientError
+        For arguments that do not fit, or a function with several results.
+    """
+    quick = quick_call(function, (), kwargs, reduce)
+    if quick is not None:
+        with suppress(NotFusedError):
+            return quick.run((), kwargs)
+    name, found = function.info.name, function(**kwargs)
+    if not isinstance(found, torch.Tensor):
+        raise CallError(f"{name} gives no single tensor to make a {reduce} of", function=name)
+    signature = info_of(function).signature
+    inner = math.prod(signature.returns.shape) if signature is not None else 1
+    return found.sum() / (found.numel() // inner if reduce == "mean" else 1)
 
 
 def _without_outputs(read: TorchArguments) -> tuple[TorchArguments, dict[str, Any]]:

@@ -135,6 +135,12 @@ class TorchArguments:
             return found
         return from_host(found, self.device)
 
+    def value(self, found: float) -> Any:
+        """Give a sum as a tensor without dimensions."""
+        signature = info_of(self.function).signature
+        double = signature is not None and signature.returns.scalar == "double"
+        return torch.tensor(found, dtype=torch.float64 if double else torch.float32, device=self.device)
+
     def gradient(self, name: str, found: Any) -> Any:
         """Give a gradient as the kind of value that the argument is."""
         return like(self.values.get(name), found)

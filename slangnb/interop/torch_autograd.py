@@ -89,7 +89,7 @@ class SlangCall(torch.autograd.Function):
     @staticmethod
     def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
         """Refuse: a Slang function maps itself."""
-        raise _no_vmap(args[0])
+        raise vmap_refused(args[0].given.function.info.name)
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> Any:
@@ -118,20 +118,25 @@ class SlangBackward(torch.autograd.Function):
     @staticmethod
     def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
         """Refuse, as the forward pass does."""
-        raise _no_vmap(args[0])
+        raise vmap_refused(args[0].given.function.info.name)
 
     @staticmethod
     def backward(ctx: Any, *seeds: Any) -> Any:
         """Refuse second derivatives."""
-        raise GradientError(
-            f"{ctx.name}: torch cannot differentiate the gradient of a Slang function again",
-            function=ctx.name,
-            remedy=f"use sn.hvp({ctx.name}, wrt=...) for products with the second derivative",
-        )
+        raise second_derivative(ctx.name)
 
 
-def _no_vmap(node: Node) -> CallError:
-    name = node.given.function.info.name
+def second_derivative(name: str) -> GradientError:
+    """Say that torch can take no second derivative of a function."""
+    return GradientError(
+        f"{name}: torch cannot differentiate the gradient of a Slang function again",
+        function=name,
+        remedy=f"use sn.hvp({name}, wrt=...) for products with the second derivative",
+    )
+
+
+def vmap_refused(name: str) -> CallError:
+    """Say that a Slang function maps itself."""
     return CallError(
         f"torch.vmap does not go through the Slang function {name}",
         function=name,

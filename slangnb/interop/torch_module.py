@@ -12,6 +12,7 @@ from slangnb.autodiff.callee import check_function
 from slangnb.compiler.reflection import TypeInfo
 from slangnb.errors import CallError
 from slangnb.interop.host_calls import info_of
+from slangnb.interop.torch_adapter import reduced
 from slangnb.runtime.function import Function
 from slangnb.runtime.parameter import Parameter
 from slangnb.runtime.tensors import SCALARS
@@ -66,6 +67,8 @@ class SlangModule(_Fields):
         Starting values by the names of the function's parameters: numbers, lists, numpy arrays, torch tensors,
         `torch.nn.Parameter` or `sn.Parameter`, and dicts of these for structs. They become `torch.nn.Parameter`; a
         tensor that is one already is used itself, and may be shared with other modules.
+    reduce : {"sum", "mean"}, optional
+        Give that of the results of all elements, as a loss does. On CUDA one kernel does it, without storing them.
 
     Raises
     ------
@@ -83,7 +86,9 @@ class SlangModule(_Fields):
     (tensor(3.), ['a', 'b'])
     """
 
-    def __init__(self, function: Function, params: Mapping[str, Any]) -> None:
+    def __init__(self, function: Function, params: Mapping[str, Any], reduce: str | None = None) -> None:
+        if reduce not in (None, "sum", "mean"):
+            raise CallError(f"reduce must be 'sum' or 'mean', not {reduce!r}", argument="reduce")
         info = info_of(check_function(function, "SlangModule"))
         types = {}
         if info.signature is not None:
@@ -98,6 +103,7 @@ class SlangModule(_Fields):
                     )
         super().__init__(params, types)
         self._of = _Callable(function)
+        self._reduce = reduce
         self._free = tuple(name for name in types if name not in params)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
@@ -113,6 +119,8 @@ class SlangModule(_Fields):
         for key in kwargs:
             if key in self._places or key in named:
                 raise CallError(f"{name}: {key!r} is given twice", function=name, argument=key)
+        if self._reduce is not None:
+            return reduced(self._of.function, self._reduce, {**self.values(), **named, **kwargs})
         return self._of.function(**self.values(), **named, **kwargs)
 
     def extra_repr(self) -> str:

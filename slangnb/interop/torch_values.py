@@ -36,6 +36,27 @@ def check_readable(t: Any, name: str) -> None:
         raise CallError(f"{name!r} is quantized", argument=name, remedy=f"pass {name}.dequantize()")
 
 
+def to_array(t: Any, name: str, of: TypeInfo | None = None) -> np.ndarray:
+    """Give a tensor as a numpy array of the same type.
+
+    Raises
+    ------
+    CallError
+        If it has no plain numbers in memory, or numpy has no such type.
+
+    Examples
+    --------
+    >>> to_array(torch.ones(2, requires_grad=True), "x")
+    array([1., 1.], dtype=float32)
+    """
+    check_readable(t, name)
+    if t.dtype is torch.bfloat16:
+        raise CallError(f"{name!r} holds bfloat16, which Slang does not have", argument=name, remedy=_cast(name, of))
+    if t.numel() and not t.untyped_storage().nbytes():  # reading it gives foreign memory, or a crash
+        raise CallError(f"{name!r} has no memory any more: its storage was freed", argument=name)
+    return t.detach().resolve_neg().cpu().contiguous().numpy()
+
+
 def to_host(t: Any, name: str, of: TypeInfo | None = None) -> Any:
     """Give a tensor as a number, if it has no dimensions, or as a numpy array.
 
@@ -66,9 +87,7 @@ def to_host(t: Any, name: str, of: TypeInfo | None = None) -> Any:
             argument=name,
             remedy="pass a dict with a tensor for each field",
         )
-    if t.dtype is torch.bfloat16:
-        raise CallError(f"{name!r} holds bfloat16, which Slang does not have", argument=name, remedy=_cast(name, of))
-    array = t.detach().resolve_neg().cpu().contiguous().numpy()
+    array = to_array(t, name, of)
     scalar = of.scalar if of is not None else ""
     given = SLANG_NAMES.get(array.dtype.name, "")
     if not scalar or given == scalar:

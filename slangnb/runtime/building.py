@@ -19,6 +19,7 @@ from slangnb.compiler.includes import SELF, inline_includes
 from slangnb.compiler.loading import Loaded, captured_log, load, slangpy_errors
 from slangnb.compiler.reflection import ModuleInfo, reflect
 from slangnb.compiler.source import Source, content_hash, imports, module_text, normalise, rewrite_imports
+from slangnb.compiler.torch_source import torch_mark
 from slangnb.errors import CallError, CompileError, Diagnostic
 from slangnb.runtime.translate import compile_error
 
@@ -211,6 +212,23 @@ class Builder:
 def make_source(text: str, label: str, first_line: int = 1, defines: tuple[tuple[str, str], ...] = ()) -> Source:
     """Make a Source of a person's text, cleaned of what cannot be seen."""
     return Source(normalise(text), label, first_line, defines)
+
+
+def for_slangpy(source: Source) -> Source:
+    """Give the source back, unless it is one for PyTorch: SlangPy takes it, but cannot call its functions.
+
+    Raises
+    ------
+    CallError
+        With what to use.
+    """
+    mark = torch_mark(source.text)
+    if mark:
+        raise CallError(
+            f"{source.label} has [{mark}]: its functions take PyTorch's tensors, and are built with slangtorch",
+            remedy="sn.torch.load(source) compiles it; leave the attribute out to call it on any backend",
+        )
+    return source
 
 
 def read_file(path: Path) -> Source:

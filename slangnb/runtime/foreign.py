@@ -11,6 +11,10 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
+from slangnb.errors import CallError
+
 if TYPE_CHECKING:
     from slangnb.runtime.function import Function
 
@@ -29,6 +33,10 @@ class Given(Protocol):
         """Give a result as the library's value."""
         ...
 
+    def value(self, found: float) -> Any:
+        """Give a sum over all elements as the library's value."""
+        ...
+
     def gradient(self, name: str, found: Any) -> Any:
         """Give a gradient of an argument as the kind of value that came in."""
         ...
@@ -45,12 +53,20 @@ class Library(Protocol):
         """Call a function, so that the library's own differentiation goes through it."""
         ...
 
+    def transform(self, transform: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """Call a `slangnb.autodiff.transforms.Transform`."""
+        ...
+
     def given(self, function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Given:
         """Read the arguments of a call for a transform."""
         ...
 
     def host(self, value: Any) -> Any:
         """Give a value, also inside dicts, as a numpy array or number."""
+        ...
+
+    def array(self, value: Any) -> np.ndarray:
+        """Give a value as a numpy array of its own type."""
         ...
 
 
@@ -90,3 +106,31 @@ def host(value: Any) -> Any:
     """Give a value of a library as numpy arrays and numbers; other values as they are."""
     library = library_of((value,))
     return value if library is None else library.host(value)
+
+
+def array(value: Any) -> Any:
+    """Give another library's array as a numpy array of the same type; what is none as it is.
+
+    Any object with ``__dlpack__`` counts, if its numbers can be read by the CPU.
+
+    Raises
+    ------
+    CallError
+        If they cannot.
+
+    Examples
+    --------
+    >>> array([1.0, 2.0])
+    [1.0, 2.0]
+    """
+    library = library_of_type(type(value))
+    if library is not None:
+        return library.array(value)
+    if isinstance(value, np.ndarray | np.generic) or not hasattr(value, "__dlpack__"):
+        return value
+    try:
+        return np.asarray(value) if hasattr(value, "__array__") else np.from_dlpack(value)
+    except (TypeError, ValueError, RuntimeError, BufferError) as error:
+        raise CallError(
+            f"numpy cannot read this {type(value).__name__}: {error}", remedy="copy it to the CPU first"
+        ) from None

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import inspect
-import keyword
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import cache
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from slangnb.compiler.loading import Loaded, captured_log, function_node, slangpy_errors
-from slangnb.compiler.reflection import FunctionInfo, TypeInfo, plain_name
+from slangnb.compiler.reflection import FunctionInfo, TypeInfo
 from slangnb.errors import CallError, SlangNbError
 from slangnb.runtime.arguments import key_functions, key_of
 from slangnb.runtime.binding import Bound, bind
 from slangnb.runtime.checks import check_call, check_extents, check_return_type, has_gradient, leaves
+from slangnb.runtime.describing import describe, python_signature
 from slangnb.runtime.foreign import library_of
 from slangnb.runtime.fused.audit import audit
 from slangnb.runtime.fused.engine import Call
@@ -116,10 +116,12 @@ class Function:
         target = self._target
         if target.version != self._version:
             self._renew()
-        if target.session.stopped is not None:
-            target.session.refuse_while_stopped()
+        if target.session.thread != get_ident():
+            target.session.enter()
         accumulate = self._backward and self._pop_accumulate(kwargs)
         values = (*args, *kwargs.values())
+        if self._met_library and (library := library_of(values)) is not None:
+            return library.call(self, args, kwargs)
         recent = self._recent
         if recent is not None and recent.fits(kwargs, values):
             try:
@@ -209,7 +211,8 @@ class Function:
         target, library = self._target, library_of((*args, *kwargs.values()))
         loaded = self._loaded()
         if library is not None:
-            return library.call(self, args, kwargs)  # makes no plan, so that each such call comes here
+            self._met_library = True
+            return library.call(self, args, kwargs)
         bound = self._checked(args, kwargs)
         if bound is not None and self._backward:
             warn_of_overwritten_inputs(bound)
@@ -342,6 +345,7 @@ class Function:
         self._recent: Recent | None = None  # what may be called without a look
         self._passed: Recent | None = None  # what passed the checks that are made at every call
         self._own_last: OwnRecent | None = None
+        self._met_library = False  # whether a library's values came before
         self.__name__ = self.__qualname__ = info.name
         self.__doc__ = describe(info, self._target.module)
         self.__signature__ = python_signature(info)
@@ -360,26 +364,6 @@ def tensor_class() -> type:
     import slangpy as spy
 
     return spy.Tensor
-
-
-def describe(info: FunctionInfo, module: str) -> str:
-    """Write the docstring of a Slang function: signatures, its comment, whether it is differentiable."""
-    kind = "Differentiable." if info.differentiable else "Not differentiable."
-    heads = [str(s) for s in info.overloads] or [info.source.splitlines()[0] if info.source else info.name]
-    return "\n".join([*heads, "", *([info.doc, ""] if info.doc else []), f"{kind} From {module}."])
-
-
-def python_signature(info: FunctionInfo) -> inspect.Signature:
-    """Give parameters and types to Python's own tools."""
-    if info.signature is None:
-        kinds = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
-        return inspect.Signature([inspect.Parameter(n, k) for n, k in zip(("args", "kwargs"), kinds, strict=True)])
-    names = [
-        inspect.Parameter(p.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=plain_name(p.type.name))
-        for p in info.signature.parameters
-        if p.name.isidentifier() and not keyword.iskeyword(p.name)
-    ]
-    return inspect.Signature(names, return_annotation=plain_name(info.signature.returns.name))
 
 
 def _gradient_mark(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Step, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,8 +31,14 @@ ALL_ZERO = "likely the function does not depend on it, or only through an intege
 
 def look(session: Session, function: str, prepared: Prepared, ran: Ran, level: int = 4) -> None:
     """Warn if a gradient is not finite, or is zero for all of several elements; once for each argument."""
-    for row in prepared.sizes:
-        size = ran.sums[row.id]
+    look_at_sizes(session, function, prepared, {row.leaf: ran.sums[row.id] for row in prepared.sizes}, level + 1)
+
+
+def look_at_sizes(
+    session: Session, function: str, prepared: Prepared, sizes: Mapping[str, float], level: int = 4
+) -> None:
+    """Warn by the sums of the magnitudes of gradients, by leaf."""
+    for of, size in sizes.items():
         if 0 < size < math.inf:
             continue
         seeded = any(o.seeds for o in prepared.job.outputs)  # a seed may well be 0
@@ -41,7 +48,7 @@ def look(session: Session, function: str, prepared: Prepared, ran: Ran, level: i
             what, why = "is zero everywhere", ALL_ZERO
         else:
             continue
-        leaf = next(f"{g.argument}{g.leaf.suffix}" for g in prepared.given if g.leaf.id == row.leaf)
+        leaf = next(f"{g.argument}{g.leaf.suffix}" for g in prepared.given if g.leaf.id == of)
         _say(session, prepared.job.modules, function, leaf, what, why, level)
 
 

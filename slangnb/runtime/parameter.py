@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from slangnb.errors import CallError, GradientError
+from slangnb.runtime import foreign
 from slangnb.runtime.tensors import SCALARS, SLANG_NAMES, dtype_name, split_dtype
 
 _REAL = ("half", "float", "double")
@@ -21,7 +22,8 @@ class Parameter:
     Parameters
     ----------
     value : array_like
-        ``2.0``, ``[1, 2, 3]`` for a ``float3`` or ``float[3]``, a nested list or array for a matrix.
+        ``2.0``, ``[1, 2, 3]`` for a ``float3`` or ``float[3]``, a nested list or array for a matrix. Tensors of
+        torch and of other libraries are copied: the gradient is here, not in ``torch.nn.Parameter.grad``.
     dtype : str, type or numpy.dtype, optional
         ``"float"`` (the default), ``"half"`` or ``"double"``.
 
@@ -48,6 +50,7 @@ class Parameter:
     """
 
     def __init__(self, value: Any, dtype: Any = None) -> None:
+        value = foreign.array(value)
         scalar, inner = split_dtype(dtype_name(dtype)) if dtype is not None else (_scalar_of(value), ())
         if scalar not in _REAL:
             raise GradientError(f"a Parameter of {scalar} has no gradient", remedy="pass dtype='float'")
@@ -64,7 +67,7 @@ class Parameter:
 
     @value.setter
     def value(self, new: Any) -> None:
-        array = _as_array(new, self.dtype)
+        array = _as_array(foreign.array(new), self.dtype)
         if array.shape != self.shape:
             raise CallError(f"this Parameter has shape {self.shape}, the new value {array.shape}")
         self._array = array

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
 import os
 import weakref
 from collections.abc import Hashable, Mapping
 from pathlib import Path
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from slangnb.compiler.graph import Graph, Unit
@@ -18,8 +18,8 @@ from slangnb.devices.guard import Guard
 from slangnb.devices.opening import open_device
 from slangnb.devices.waiting import fences, wait_for
 from slangnb.errors import BackendError, CallError, CompileError, GradientError
-from slangnb.runtime import guarding
-from slangnb.runtime.building import Builder, check_name, make_source, read_file
+from slangnb.runtime import forking, guarding
+from slangnb.runtime.building import Builder, check_name, for_slangpy, make_source, read_file
 from slangnb.runtime.function import Step, Target
 from slangnb.runtime.fused.plans import Plans
 from slangnb.runtime.fused.pool import Pool
@@ -68,7 +68,8 @@ class Session:
         self._graph = Graph()
         self._modules: dict[str, Module] = {}
         self._unnamed: weakref.WeakValueDictionary[str, Module] = weakref.WeakValueDictionary()
-        self.stopped: int | None = None  # what an interrupted wait waited for
+        self._stopped: int | None = None  # what an interrupted wait waited for
+        self.thread = 0  # which thread may call without a look; 0: none
         self._reading: list[Path] = []
         self.said: set[Hashable] = set()  # warnings that are given once
         self.audits: dict[Hashable, GradientError | None] = {}  # what comparing forward and reverse mode found
@@ -78,6 +79,7 @@ class Session:
         self._devices: dict[Backend, slangpy.Device] = {}
         self._open(choose(backend))
         atexit.register(self.close)
+        forking.watch(self)
 
     def _open(self, backend: Backend) -> None:
         if backend not in self._devices:
@@ -85,9 +87,9 @@ class Session:
         self._backend = backend
         self._fences = fences(self.device)
         self._known: KnownGood = known_good(slangpy_version(), backend.key)
-        self._guard = Guard(backend, self.guard_seconds)
+        self.guard = Guard(backend, self.guard_seconds)  # the child that compiles first
         if self.guard_enabled:
-            self._guard.start()
+            self.guard.start()
         self.pool, self.plans, self.tuned = Pool(self.device), Plans(), Tuned(tuning_file(backend.key))
         self._builder = Builder(self.device, self._graph, self._check_module, self._need_file)
 
@@ -108,11 +110,6 @@ class Session:
         """Named cells and loaded files, by name or path."""
         return dict(self._modules)
 
-    @property
-    def guard(self) -> Guard:
-        """The child process that compiles first."""
-        return self._guard
-
     def use(self, backend: str) -> None:
         """Go on with another backend; all modules are rebuilt, and their functions mean the new ones.
 
@@ -124,7 +121,7 @@ class Session:
         chosen = choose(backend)
         if self.device is not None and chosen == self._backend:
             return
-        self._guard.close()
+        self.guard.close()
         self._open(chosen)
         for key, module in self._alive().items():
             for unit in self._graph.chain(key):
@@ -171,11 +168,11 @@ class Session:
         CompileError
             With diagnostics in the coordinates of `source`. What was compiled before stays as it was.
         """
-        self.device  # noqa: B018 - raises when closed
+        self.device.set_cuda_context_current()
         macros = tuple((k, str(v)) for k, v in (defines or {}).items())
         if name is not None:
             check_name(name)
-        shown = make_source(source, label or name or "source", first_line, macros)
+        shown = for_slangpy(make_source(source, label or name or "source", first_line, macros))
         return self._install(self._builder.unit(shown, name, tuple(map(Path, include))), name is not None, force)
 
     def load(self, path: str | Path, *, force: bool = False) -> Module:
@@ -188,7 +185,7 @@ class Session:
         CompileError
             As `compile`.
         """
-        self.device  # noqa: B018 - raises once the session is closed
+        self.device.set_cuda_context_current()
         file = Path(path).resolve()
         if file in self._reading:
             names = " -> ".join(p.name for p in [*self._reading, file])
@@ -259,7 +256,7 @@ class Session:
 
     def _check_module(self, unit: Unit) -> None:
         if self.guard_enabled:
-            guarding.check_module(self._guard, self._known, self._graph, unit, self._builder.sources)
+            guarding.check_module(self.guard, self._known, self._graph, unit, self._builder.sources)
 
     def compile_kernel_first(
         self, target: Target, chain: tuple[Step, ...], backward: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -273,7 +270,7 @@ class Session:
         """
         if self.guard_enabled:
             units = self._graph.chain(target.owner._key)
-            guarding.check_kernel(self._guard, self._known, units, target.info, chain, backward, args, kwargs)
+            guarding.check_kernel(self.guard, self._known, units, target.info, chain, backward, args, kwargs)
 
     def kernel(self, text: str, entry: str, owner: Module | None) -> slangpy.ComputeKernel:
         """Compile a kernel that slangnb wrote itself, through the guard; each text once.
@@ -296,34 +293,36 @@ class Session:
 
     def _check_text(self, name: str, text: str, entry: str, units: list[Unit]) -> None:
         if self.guard_enabled:
-            guarding.check_text(self._guard, self._known, name, text, entry, units, self._builder.sources)
+            guarding.check_text(self.guard, self._known, name, text, entry, units, self._builder.sources)
 
     def wait(self, submitted: int | None = None) -> None:
         """Wait for the device, or for one submission; the stop button interrupts this, not the kernel that runs."""
-        self.device  # noqa: B018 - raises once the session is closed
+        self.device.set_cuda_context_current()
         mark = self._fences.mark(submitted)
         try:
             wait_for(self._fences, mark, self._backend.software)
         except KeyboardInterrupt:
-            self.stopped = mark
+            self._stopped, self.thread = mark, 0
             raise
 
     def busy(self) -> bool:
         """Tell whether the device still runs a kernel whose wait was stopped."""
-        if self.stopped is not None and self._fences.passed(self.stopped):
-            self.stopped = None
-        return self.stopped is not None
+        if self._stopped is not None and self._fences.passed(self._stopped):
+            self._stopped = None
+        return self._stopped is not None
 
-    def refuse_while_stopped(self) -> None:
-        """Refuse a call that would wait, without the stop button, behind a kernel that does not end.
+    def enter(self) -> None:
+        """Make ready for calls from this thread: without a CUDA context they would end the process.
 
         Raises
         ------
         BackendError
-            While that kernel runs.
+            While a kernel runs whose wait was stopped: a call would wait for it, without the stop button.
         """
-        self.device  # noqa: B018 - raises once the session is closed
+        self.device.set_cuda_context_current()
+        self.thread = get_ident()
         if self.busy():
+            self.thread = 0
             raise BackendError(
                 "the device still runs the kernel that you stopped waiting for",
                 remedy="wait until it ends, or restart the notebook's kernel if it never does",
@@ -337,12 +336,17 @@ class Session:
         """Give the texts of these sources."""
         return [u.source.text for u in self._graph.chain(module._key)]
 
+    def lose(self, reason: BackendError) -> None:
+        """Refuse all calls from now on, with this reason."""
+        self.thread = 0  # calls look at this first
+        self._closed = reason
+
     def close(self) -> None:
         """End the guard's child and close the devices. Tensors of this session must not be used any more."""
         if self._closed is not None:
             return
         atexit.unregister(self.close)
-        self._guard.close()
+        self.guard.close()
         # Closing waits, and a kernel that never ends would take this process along.
         if not (self._devices and self.busy()):
             self.plans.clear()
@@ -351,13 +355,12 @@ class Session:
             for device in self._devices.values():
                 device.close()
         self._devices.clear()
-        self.stopped = -1  # calls look at this first
-        self._closed = BackendError(
-            "this session is closed", remedy="sn.session() makes a new one; run the cells again"
-        )
+        reason = BackendError("this session is closed", remedy="sn.session() makes a new one; run the cells again")
+        self.lose(reason)
         for module in self._alive().values():
-            module._break(self._closed)
-        _forget(self)
+            module._break(reason)
+        if _Current.session is self:
+            _Current.session = None
 
 
 class _Current:
@@ -392,9 +395,3 @@ def has_session() -> bool:
 def set_session(new: Session | None) -> None:
     """Make `new` the current session; None: the next use makes a fresh one."""
     _Current.session = new
-
-
-def _forget(closed: Session) -> None:
-    if _Current.session is closed:
-        with contextlib.suppress(AttributeError):
-            _Current.session = None

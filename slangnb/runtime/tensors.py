@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from slangnb.errors import CallError, GradientError
+from slangnb.runtime import foreign
 
 if TYPE_CHECKING:
     import slangpy
@@ -96,6 +97,7 @@ def as_array(data: Any, grad: bool = False) -> np.ndarray:
     Python numbers become ``float32`` and ``int32`` (``float32`` too when a gradient is asked for); arrays keep
     their type.
     """
+    data = foreign.array(data)
     if isinstance(data, np.ndarray | np.generic):
         array = np.asarray(data)
     else:
@@ -128,8 +130,9 @@ def tensor(data: Any, *, grad: bool = False, dtype: Any = None, session: Session
     Parameters
     ----------
     data : array_like or slangpy.Tensor
-        numpy array of any layout (strided, reversed, transposed, read-only, big-endian), nested lists, numbers, or a
-        SlangPy tensor, also one of another device.
+        numpy array of any layout (strided, reversed, transposed, read-only, big-endian), nested lists, numbers, a
+        SlangPy tensor, also one of another device, a torch tensor, or what else has ``__dlpack__``, such as a JAX
+        array. It is a copy: no gradient flows to a torch tensor from here. Pass that itself to a function for that.
     grad : bool
         Attach a gradient of the same shape, zeroed.
     dtype : str, type or numpy.dtype, optional

@@ -77,7 +77,8 @@ def call_error(
             f"{name}: an argument of this kind cannot be passed: {_tidy_reason(reason)}",
             function=name,
             argument=_argument_name(argument, info),
-            remedy="pass numbers, numpy arrays, SlangPy tensors, or dicts of them for structs",
+            remedy="pass numbers, numpy arrays, SlangPy or torch tensors, or dicts of them for structs; "
+            "of another library's array, np.asarray(x)",
         )
     if len(info.overloads) > 1 and bound is None and "Could not call function" in text:
         return CallError(

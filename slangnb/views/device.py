@@ -259,7 +259,7 @@ class Reader:
         import slangpy as spy
 
         device = self._session.device
-        self._session.refuse_while_stopped()
+        self._session.enter()
         copies = []
         for buffer, dtype, count in wanted:
             size = count * np.dtype(dtype).itemsize

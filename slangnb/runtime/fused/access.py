@@ -9,7 +9,7 @@ import numpy as np
 
 from slangnb.errors import CallError, GradientError
 from slangnb.runtime.fused.given import Given
-from slangnb.runtime.fused.values import packed_strides
+from slangnb.runtime.fused.values import Held, packed_strides
 
 #: Numbers passed as uniforms, in words of four bytes: with the kernel's own they must fit 128 bytes.
 UNIFORM_WORDS = 20
@@ -54,7 +54,7 @@ def with_access(given: list[Given], shape: tuple[int, ...]) -> list[Given]:
         h = g.held
         if math.prod(h.shape) == 1:
             size = len(g.leaf.parts) * (2 if g.leaf.type.scalar in ("double", "int64_t", "uint64_t") else 1)
-            from_host = h.kind != "tensor"
+            from_host = h.kind not in ("tensor", "array")
             access = "uniform" if from_host and not g.leaf.whole and size <= words else "one"
             if g.leaf.whole and shape == h.shape and not h.offset:
                 access = "each"
@@ -63,10 +63,15 @@ def with_access(given: list[Given], shape: tuple[int, ...]) -> list[Given]:
                 access = "strided"
         elif h.shape == shape:
             step = 1 if g.leaf.whole else len(g.leaf.parts)
-            if h.kind != "tensor" or h.copied or (h.offset == 0 and h.strides == packed_strides(shape, step)):
+            if reads_copy(h) or (h.offset == 0 and h.strides == packed_strides(shape, step)):
                 access = "each"
         found.append(replace(g, leaf=replace(g.leaf, access=access)))
     return found
+
+
+def reads_copy(h: Held) -> bool:
+    """Tell whether a value is read from a contiguous copy."""
+    return h.kind not in ("tensor", "array") or h.copied
 
 
 def strides_in(g: Given, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -83,7 +88,7 @@ def strides_in(g: Given, shape: tuple[int, ...]) -> tuple[int, ...]:
     """
     h = g.held
     own = h.strides
-    if h.kind != "tensor" or h.copied:
+    if reads_copy(h):
         own = packed_strides(h.shape, 1 if g.leaf.whole else len(g.leaf.parts))
     padded = (0,) * (len(shape) - len(own)) + own
     sizes = (1,) * (len(shape) - len(own)) + h.shape

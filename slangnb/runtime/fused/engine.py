@@ -35,6 +35,7 @@ class Wish:
     stores: bool = False
     accumulate: bool = False
     per_thread: int = 0
+    addressed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,7 @@ class Call:
             wish.accumulate,
             wish.per_thread,
             prelude=self.prelude,
+            addressed=wish.addressed,
         )
         types = self.loaded.module.layout.require_type_by_name
         return Prepared(self.session, self.owner, self.bound.signature, job, gathered, types)

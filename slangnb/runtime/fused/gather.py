@@ -146,7 +146,8 @@ def _leaves(
     held = hold(function, name, t, value, device)
     suffix = name[len(p.name) :]
     wanted = wanted and (t.kind == "struct" or t.scalar in REAL)
-    return [Given(Leaf(name.replace(".", "_"), suffix, t, "each", wanted), held, route, p.name)]
+    leaf = Leaf(name.replace(".", "_"), suffix, t, "each", wanted, held.kind == "array")
+    return [Given(leaf, held, route, p.name)]
 
 
 def _tangents(function: str, p: Parameter, value: Any, primals: list[Given], device: slangpy.Device) -> list[Given]:

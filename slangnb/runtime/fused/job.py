@@ -31,6 +31,8 @@ class Leaf:
         strides, of which some may be 0.
     wanted : bool
         Whether its gradient is asked for.
+    addressed : bool
+        Whether the kernel gets an address instead of a buffer: the memory belongs to another library.
     """
 
     id: str
@@ -38,6 +40,7 @@ class Leaf:
     type: TypeInfo
     access: str
     wanted: bool = False
+    addressed: bool = False
 
     @property
     def shared(self) -> bool:
@@ -162,6 +165,8 @@ class Job:
         Number of dimensions that strided leaves need; 0 if there is none.
     prelude : str
         Slang text before the kernel.
+    addressed : bool
+        Whether results and sums go to another library's memory, by address.
     """
 
     call: str
@@ -177,6 +182,7 @@ class Job:
     slots: str = "group"
     rank: int = 0
     prelude: str = ""
+    addressed: bool = False
 
     @property
     def double(self) -> bool:
@@ -203,7 +209,8 @@ class Row:
     leaf : str
         Of the leaf whose gradient it is, or whose gradients' magnitudes it sums; empty for the value.
     kind : {"value", "gradient", "size"}
-        ``"size"`` rows tell gradients that are zero everywhere, or not finite somewhere.
+        ``"size"`` rows tell gradients that are zero everywhere, or not finite somewhere; another library can look
+        for itself.
     """
 
     id: str
@@ -290,7 +297,7 @@ def rows(job: Job) -> Rows:
                 kind = accumulator(leaf.type.scalar)
                 if leaf.wanted and leaf.shared:
                     found += [Row(f"sn_sum_{leaf.id}_{k}", kind, leaf.id, "gradient") for k in range(len(leaf.parts))]
-                if leaf.wanted:
+                if leaf.wanted and not job.addressed:
                     found.append(Row(f"sn_size_{leaf.id}", kind, leaf.id, "size"))
     return Rows(tuple(found))
 

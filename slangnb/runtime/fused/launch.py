@@ -15,9 +15,9 @@ from slangnb.compiler.reflection import Signature, TypeInfo
 from slangnb.runtime.fused.access import strides_in
 from slangnb.runtime.fused.given import Gathered
 from slangnb.runtime.fused.job import GROUP, Job, Output, components, rows
-from slangnb.runtime.fused.ports import Gradient, Input, TensorGradient
+from slangnb.runtime.fused.ports import AddressedGradient, Gradient, Input, TensorGradient
 from slangnb.runtime.fused.stage import Stage, submit
-from slangnb.runtime.fused.sums import Sums, table
+from slangnb.runtime.fused.sums import Sums, Totals, table
 from slangnb.runtime.fused.text import ENTRY, kernel_text
 from slangnb.runtime.fused.tuning import per_thread
 from slangnb.runtime.fused.values import NotFusedError
@@ -117,19 +117,23 @@ class Prepared:
         self._main.threads = threads
         self._main.set("sn_count", self.count)
         self._main.set("sn_slots", self.slots)
+        if job.addressed and gathered.tensors:
+            raise NotFusedError("a tensor that is indexed is SlangPy's")
         self._keep: list[slangpy.Buffer] = []
         if strided:
             offsets = [g.held.offset for g in strided]
             numbers = [n for o, s in zip(offsets, strides, strict=True) for n in (o, *s)]
             self._keep.append(table(self._device, [*dims, *numbers]))
             self._main.put("sn_layout", self._keep[-1])
-        self.sums = Sums(session, rows(self.job), self.slots, self._main)
+        self.sums: Any = (Totals if job.addressed else Sums)(session, rows(self.job), self.slots, self._main)
         #: About what it keeps alive: arguments, and buffers of its own.
         self.bytes = sum(8 * self.count * len(g.leaf.parts) for g in self.given if not g.leaf.shared)
         #: The rows that tell what is odd about a gradient.
         self.sizes = [r for r in self.sums.rows.all if r.kind == "size"]
         #: Whether the gradients of this kind of call were looked at.
         self.looked = False
+        #: The CUDA stream of the last launch by address.
+        self.stream: int | None = None
         self._make_ports()
 
     def _make_ports(self) -> None:
@@ -138,7 +142,12 @@ class Prepared:
         self._inputs = [Input(self._device, g, main) for g in self.given]
         wanted = [g for g in self.given if g.leaf.wanted and reverse]
         #: The gradients that come out, in the order of the arguments.
-        self.gradients = [Gradient(session, g, self.shape, main, self.sums, job.accumulate) for g in wanted]
+        self.gradients: list[Any] = [
+            AddressedGradient(session, g, self.shape, main)
+            if g.held.kind == "array"
+            else Gradient(session, g, self.shape, main, self.sums, job.accumulate)
+            for g in wanted
+        ]
         self.indexed = [TensorGradient(session, t, self.slots, main, job.accumulate) for t in self.tensors if t.wanted]
         self._read = [t for t in self.tensors if not t.wanted]
 
@@ -200,6 +209,40 @@ class Prepared:
             self._session.wait(number)
             ran.sums = self.sums.read()
         return ran
+
+    def run_at(
+        self,
+        sources: Sources,
+        results: Mapping[str, int],
+        gradients: Mapping[str, int],
+        sums: Mapping[str, int],
+        factor: float = 1.0,
+        stream: int = 0,
+    ) -> None:
+        """Launch an addressed job; nothing waits for it.
+
+        Parameters
+        ----------
+        sources, factor
+            As for `run`; the factor counts for the sums, too.
+        results, gradients, sums : mapping
+            Addresses by the output's id, by the leaf's id, and by the type of the rows.
+        stream : int
+            CUDA's handle of the stream that it goes to.
+        """
+        main = self._main
+        for port in self._inputs:
+            port.bind(follow(sources[port.role], port.route))
+        self.sums.bind(sums, factor)
+        stages = [main, *self.sums.stages]
+        if self.job.mode == "reverse":
+            main.set("sn_factor", factor)
+        for out in self.gradients:
+            if not out.by_sum:
+                stages += out.bind(None, gradients[out.given.leaf.id], factor)[1]
+        for o in self.job.outputs if self.job.stores else ():
+            main.set(f"sn_out_o_{o.mark}", results[o.id])
+        submit(self._device, stages, stream=stream)
 
     def _result(self, o: Output, results: Mapping[str, slangpy.Tensor]) -> slangpy.Tensor:
         if o.id in results:

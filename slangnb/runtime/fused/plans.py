@@ -4,27 +4,37 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from slangnb.runtime.fused.values import DeviceArray
 from slangnb.runtime.parameter import Parameter
-
-if TYPE_CHECKING:
-    from slangnb.runtime.fused.launch import Prepared
 
 #: Launches remembered, and the bytes of arguments and buffers that these may keep alive; one is always kept.
 MOST_PLANS = 64
 MOST_BYTES = 1 << 30
 
 
+class Plan(Protocol):
+    """What can be remembered."""
+
+    @property
+    def bytes(self) -> int:
+        """About how much memory it keeps alive."""
+        ...
+
+
+P = TypeVar("P", bound=Plan)
+
+
 class Plans:
     """Prepared launches by the kinds of their arguments. What is forgotten is prepared again, without compiling."""
 
     def __init__(self) -> None:
-        self._found: OrderedDict[Hashable, Prepared] = OrderedDict()
+        self._found: OrderedDict[Hashable, Any] = OrderedDict()
 
-    def get(self, key: Hashable, make: Callable[[], Prepared]) -> Prepared:
+    def get(self, key: Hashable, make: Callable[[], P]) -> P:
         """Give the launch for a key, made now if need be."""
         found = self._found.get(key)
         if found is None:
@@ -60,6 +70,8 @@ def kind_of(value: Any) -> Hashable:
         return "parameter", value.dtype, value.shape
     if kind is dict:
         return tuple([(k, kind_of(v)) for k, v in value.items()])
+    if kind is DeviceArray:
+        return "array", value.scalar, value.shape, value.strides
     if hasattr(value, "storage"):
         return value.dtype.full_name, value.shape.as_tuple(), value.strides.as_tuple(), value.offset, value.device
     if kind is list or kind is tuple:

@@ -42,6 +42,8 @@ class Input:
                 return
             for name, n in zip(self._names, scalars(value, g.held.kind, g.leaf.type, g.argument).tolist(), strict=True):
                 self._main.set(name, n)
+        elif g.held.kind == "array":
+            self._main.set(self._name, value if type(value) is int else value.address)
         elif g.held.kind == "tensor" and not g.held.copied:
             data = value.storage
             if value is not self._tensor or data is not self._storage:
@@ -160,6 +162,37 @@ class Gradient:
         ):
             raise ValueError("a tensor with gaps has no gradient of its own kind")
         return value.dtype, value.shape, value.element_count * value.dtype.buffer_layout.stride
+
+
+class AddressedGradient:
+    """Brings the gradient of a `DeviceArray` to an address; one that elements share is among the sums."""
+
+    cleared = None
+
+    def __init__(self, session: Session, g: Given, shape: tuple[int, ...], main: Stage) -> None:
+        self.given = g
+        self.by_sum = g.leaf.shared
+        self._main = main
+        self._name = f"sn_out_{g.leaf.id}"
+        self._fold: Fold | None = None
+        if g.leaf.shared or g.held.shape == shape:
+            return
+        # It is repeated along some dimensions: the gradient for each element is folded over these.
+        kind, parts = g.leaf.type.scalar, len(g.leaf.parts)
+        self._whole = storage(session.device, math.prod(shape) * parts * np.dtype(SCALARS[kind]).itemsize)
+        kept, folded = fold_dimensions(shape, g.held.shape, parts, packed_strides(g.held.shape, parts))
+        self._fold = Fold(session, (kind, accumulator(kind), kind), kept, folded, addressed=True)
+        main.set(self._name, self._whole.device_address)
+
+    def bind(self, value: Any, target: int | None, factor: float) -> tuple[Any, list[Stage]]:
+        """Bind the address that the gradient goes to; see `Gradient.bind`."""
+        if target is None:
+            return None, []
+        if self._fold is None:
+            self._main.set(self._name, target)
+            return target, []
+        self._fold.bind(self._whole, target)
+        return target, self._fold.stages
 
 
 class TensorGradient:

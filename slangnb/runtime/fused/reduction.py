@@ -29,11 +29,17 @@ void add(inout {scalar} sum, inout {scalar} rest, {scalar} x)
 
 
 @cache
-def reduce_text(scalar: str) -> str:
+def reduce_text(scalar: str, addressed: bool = False) -> str:
     """Write the kernel that adds each row of slots in a fixed order, one group of threads for a row.
 
-    It gives the sum as two numbers, the rounded sum and what the rounding lost.
+    It gives the sum as two numbers, the rounded sum and what the rounding lost; if `addressed`, it gives one number,
+    the sum times a factor, at an address.
     """
+    target = f"uniform {scalar} factor, uniform {scalar}*" if addressed else f"RWStructuredBuffer<{scalar}>"
+    stores = ["total[2 * group.x] = high[0];", "total[2 * group.x + 1] = low[0];"]
+    if addressed:
+        stores = ["total[group.x] = (high[0] + low[0]) * factor;"]
+    store = "\n        ".join(stores)
     return f"""
 groupshared {scalar} high[{REDUCE_GROUP}];
 groupshared {scalar} low[{REDUCE_GROUP}];
@@ -41,7 +47,7 @@ groupshared {scalar} low[{REDUCE_GROUP}];
 [shader("compute")]
 [numthreads({REDUCE_GROUP}, 1, 1)]
 void {REDUCE_ENTRY}(uint3 thread : SV_GroupThreadID, uint3 group : SV_GroupID, uniform uint slots,
-    StructuredBuffer<{scalar}> partial, RWStructuredBuffer<{scalar}> total)
+    StructuredBuffer<{scalar}> partial, {target} total)
 {{
     {scalar} sum = 0.0;
     {scalar} rest = 0.0;
@@ -75,15 +81,23 @@ void {REDUCE_ENTRY}(uint3 thread : SV_GroupThreadID, uint3 group : SV_GroupID, u
     }}
     if (thread.x == 0)
     {{
-        total[2 * group.x] = high[0];
-        total[2 * group.x + 1] = low[0];
+        {store}
     }}
 }}
 """
 
 
 @cache
-def fold_text(source: str, scalar: str, target: str, kept: int, folded: int, chunked: bool, accumulate: bool) -> str:
+def fold_text(
+    source: str,
+    scalar: str,
+    target: str,
+    kept: int,
+    folded: int,
+    chunked: bool,
+    accumulate: bool,
+    addressed: bool = False,
+) -> str:
     """Write the kernel that sums over some dimensions of an array.
 
     Parameters
@@ -96,6 +110,8 @@ def fold_text(source: str, scalar: str, target: str, kept: int, folded: int, chu
         One thread for each chunk of the terms of a result, and a result for each; else one thread for each result.
     accumulate : bool
         Add to what the result holds.
+    addressed : bool
+        The result is given by its address.
 
     The buffer `layout` is made by `fold_layout`.
     """
@@ -109,12 +125,13 @@ def fold_text(source: str, scalar: str, target: str, kept: int, folded: int, chu
         f"{{ uint k = r % layout[{base + 2 * d}]; r /= layout[{base + 2 * d}]; at += k * layout[{base + 1 + 2 * d}]; }}"
         for d in range(folded - 1, -1, -1)
     )
+    result = f"uniform {target}*" if addressed else f"RWStructuredBuffer<{target}>"
     return f"""
 {_add(scalar)}
 [shader("compute")]
 [numthreads({GROUP}, 1, 1)]
 void {FOLD_ENTRY}(uint3 thread : SV_DispatchThreadID, StructuredBuffer<uint> layout,
-    StructuredBuffer<{source}> values, RWStructuredBuffer<{target}> result, uniform {scalar} factor)
+    StructuredBuffer<{source}> values, {result} result, uniform {scalar} factor)
 {{
     if (thread.x >= layout[0]) return;
     uint terms = layout[1];

@@ -64,10 +64,11 @@ def submit(
     stages: Iterable[Stage],
     copies: Iterable[tuple[slangpy.Buffer, slangpy.Buffer, int]] = (),
     cleared: Iterable[slangpy.Buffer] = (),
+    stream: int = 0,
 ) -> int:
     """Set buffers to zero, run stages one after the other, then copy buffers: (target, source, bytes).
 
-    Gives the submission's number.
+    Gives the submission's number. On CUDA it goes to a stream, by its handle; 0 is the default stream.
     """
     encoder = device.create_command_encoder()
     for buffer in cleared:
@@ -80,4 +81,8 @@ def submit(
         first = False
     for target, source, size in copies:
         encoder.copy_buffer(target, 0, source, 0, size)
+    if stream:
+        import slangpy as spy
+
+        return device.submit_command_buffer(encoder.finish(), cuda_stream=spy.NativeHandle.from_cuda_stream(stream))
     return device.submit_command_buffer(encoder.finish())

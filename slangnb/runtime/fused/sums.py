@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -113,6 +114,36 @@ class Sums:
         return self._sources[row.scalar], self.rows.of(row.scalar).index(row) * self.terms
 
 
+class Totals:
+    """Rows of one number for each slot, whose sums go to another library's memory; nothing waits for them."""
+
+    def __init__(self, session: Session, rows: Rows, slots: int, main: Stage) -> None:
+        self.rows = rows
+        self._stages: dict[str, Stage] = {}
+        self._keep: list[slangpy.Buffer] = []
+        for scalar in rows.scalars:
+            n, size = len(rows.of(scalar)), np.dtype(SCALARS[scalar]).itemsize
+            partial = storage(session.device, n * slots * size)
+            stage = Stage(session.device, session.kernel(reduce_text(scalar, True), REDUCE_ENTRY, None))
+            stage.threads = n * REDUCE_GROUP
+            stage.set("slots", slots)
+            stage.put("partial", partial)
+            main.put(f"sn_partial_{scalar}", partial)
+            self._stages[scalar] = stage
+            self._keep.append(partial)
+
+    @property
+    def stages(self) -> list[Stage]:
+        """What adds the rows."""
+        return list(self._stages.values())
+
+    def bind(self, places: Mapping[str, int], factor: float) -> None:
+        """Say at which address the sums of each type of row go, in the order of the rows, and times what."""
+        for scalar, stage in self._stages.items():
+            stage.set("total", places[scalar])
+            stage.set("factor", factor)
+
+
 class Fold:
     """Sums an array over some of its dimensions into a buffer; the arguments are those of `fold_layout`."""
 
@@ -125,6 +156,7 @@ class Fold:
         start: int = 0,
         to: int = 0,
         accumulate: bool = False,
+        addressed: bool = False,
     ) -> None:
         device = session.device
         source, scalar, target = scalars
@@ -147,7 +179,8 @@ class Fold:
                 steps.append((n, at, stride))
             kept, folded, start, source = steps, [(chunks, 1)], 0, scalar
         layout = fold_layout(kept, folded, start, to, False)
-        self._add(session, layout, fold_text(source, scalar, target, len(kept), len(folded), False, accumulate))
+        text = fold_text(source, scalar, target, len(kept), len(folded), False, accumulate, addressed)
+        self._add(session, layout, text)
         if self._middle is not None:
             self.stages[1].put("values", self._middle)
 
@@ -158,8 +191,11 @@ class Fold:
         stage.put("layout", self._keep[-1])
         self.stages.append(stage)
 
-    def bind(self, source: slangpy.Buffer, target: slangpy.Buffer, factor: float = 1.0) -> None:
-        """Say what is read and written, and by what the sums are multiplied."""
+    def bind(self, source: slangpy.Buffer, target: slangpy.Buffer | int, factor: float = 1.0) -> None:
+        """Say what is read, which buffer or address is written, and by what the sums are multiplied."""
         self.stages[-1].set("factor", factor)
         self.stages[0].put("values", source)
-        self.stages[-1].put_loosely("result", target)
+        if isinstance(target, int):
+            self.stages[-1].set("result", target)
+        else:
+            self.stages[-1].put_loosely("result", target)

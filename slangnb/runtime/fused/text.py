@@ -30,6 +30,8 @@ from slangnb.runtime.fused.job import (
 ENTRY = "slangnb_kernel"
 #: Sums that the group makes at a time: they share one piece of group memory.
 CHUNK = 16
+#: Reads from an address. Nobody writes there while the kernel runs, and a read that says so need not wait for writes.
+READ = 'T sn_read<T>(T* from, uint at) { __intrinsic_asm "__ldg($0 + $1)"; }'
 #: A group has at most this many waves: no device has waves of fewer than four threads.
 MOST_WAVES = GROUP // 4
 
@@ -41,6 +43,7 @@ def kernel_text(job: Job) -> str:
     lines = [
         *(f"import {m};" for m in job.modules),
         job.prelude,
+        READ if any(leaf.addressed for leaf in job.leaves) else "",
         *(f"groupshared {s} sn_shared_{s}[{CHUNK}][{MOST_WAVES}];" for s in sums.scalars if job.slots == "group"),
         '[shader("compute")]',
         f"[numthreads({GROUP}, 1, 1)]",
@@ -81,7 +84,7 @@ def _uniforms(job: Job, sums: Rows) -> list[str]:
         if a.wants_tensor_gradient:
             found += [f"uniform uint sn_copies_{a.name}", f"uniform uint sn_span_{a.name}"]
     for o in job.outputs if job.stores else ():
-        found.append(f"RWStructuredBuffer<{_stored(o.type)}> sn_out_o_{o.mark}")
+        found.append(f"{_writable(_stored(o.type), job.addressed)} sn_out_o_{o.mark}")
         if job.mode == "tangent" and o.derivable:
             found.append(f"RWStructuredBuffer<{_derivative_name(o.type)}> sn_tan_o_{o.mark}")
     return found
@@ -90,10 +93,15 @@ def _uniforms(job: Job, sums: Rows) -> list[str]:
 def _leaf_uniforms(job: Job, leaf: Leaf) -> list[str]:
     if leaf.access == "uniform":
         return [f"uniform {leaf.type.scalar} sn_in_{leaf.id}_{k}" for k in range(len(leaf.parts))]
-    found = [f"StructuredBuffer<{_stored(leaf.type)}> sn_in_{leaf.id}"]
+    stored = _stored(leaf.type)
+    found = [f"{f'uniform {stored}*' if leaf.addressed else f'StructuredBuffer<{stored}>'} sn_in_{leaf.id}"]
     if leaf.wanted and not leaf.shared and job.mode == "reverse":
-        found.append(f"RWStructuredBuffer<{_derivative_name(leaf.type)}> sn_out_{leaf.id}")
+        found.append(f"{_writable(_derivative_name(leaf.type), leaf.addressed)} sn_out_{leaf.id}")
     return found
+
+
+def _writable(kind: str, addressed: bool) -> str:
+    return f"uniform {kind}*" if addressed else f"RWStructuredBuffer<{kind}>"
 
 
 def _stored(t: TypeInfo) -> str:
@@ -149,7 +157,11 @@ def _fill(leaf: Leaf, variable: str) -> list[str]:
     where = _where(leaf)
     if leaf.whole:
         return [f"{variable}{leaf.suffix} = sn_in_{leaf.id}[{where}];"]
-    return [f"{variable}{leaf.suffix}{c} = sn_in_{leaf.id}[{where} + {k}];" for k, c in enumerate(leaf.parts)]
+    read = "sn_read({}, {})" if leaf.addressed else "{}[{}]"
+    return [
+        f"{variable}{leaf.suffix}{c} = {read.format(f'sn_in_{leaf.id}', f'{where} + {k}')};"
+        for k, c in enumerate(leaf.parts)
+    ]
 
 
 def _where(leaf: Leaf) -> str:
@@ -266,14 +278,14 @@ def _reverse(job: Job) -> list[str]:
     for a in job.arguments:
         for leaf in a.leaves:
             if leaf.wanted:
-                lines += _gradient(leaf, f"sn_p_{a.name}.d{leaf.suffix}", job.accumulate)
+                lines += _gradient(job, leaf, f"sn_p_{a.name}.d{leaf.suffix}")
     return lines
 
 
-def _gradient(leaf: Leaf, d: str, accumulate: bool) -> list[str]:
+def _gradient(job: Job, leaf: Leaf, d: str) -> list[str]:
     kind = accumulator(leaf.type.scalar)
     reals = derivative_components(leaf.type)
-    sizes = [f"sn_size_{leaf.id} += abs({kind}({d}{c}));" for c, _ in reals]
+    sizes = [] if job.addressed else [f"sn_size_{leaf.id} += abs({kind}({d}{c}));" for c, _ in reals]
     if leaf.shared:
         return [*(f"sn_sum_{leaf.id}_{k} += {kind}({d}{c});" for k, c in enumerate(leaf.parts)), *sizes]
 
@@ -288,7 +300,7 @@ def _gradient(leaf: Leaf, d: str, accumulate: bool) -> list[str]:
             *(f"{name}{c} = {scaled(c, s)};" for c, s in reals),
             f"sn_out_{leaf.id}[sn_i] = {name};",
         ]
-    sign = "+=" if accumulate else "="
+    sign = "+=" if job.accumulate else "="
     n = len(leaf.parts)
     return [*sizes, *(f"sn_out_{leaf.id}[sn_i * {n} + {k}] {sign} {scaled(c, s)};" for k, (c, s) in enumerate(reals))]
 

@@ -23,17 +23,37 @@ class NotFusedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class DeviceArray:
+    """Memory of another library on the session's device.
+
+    Attributes
+    ----------
+    address : int
+        Of its first number.
+    shape, strides : tuple of int
+        With the dimensions of vectors and matrices; strides count numbers.
+    scalar : str
+        Slang's name of the type of its numbers.
+    """
+
+    address: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    scalar: str
+
+
+@dataclass(frozen=True, slots=True)
 class Held:
     """A value for a plain type or a whole struct.
 
     Attributes
     ----------
-    kind : {"number", "numpy", "tensor", "parameter"}
-        What was passed, and so what a gradient comes back as.
+    kind : {"number", "numpy", "tensor", "parameter", "array"}
+        What was passed, and so what a gradient comes back as; ``"array"`` is a `DeviceArray`.
     shape : tuple of int
         Its shape without the type's own dimensions.
     strides : tuple of int
-        Of these dimensions, counted in scalars (in structs for a tensor of structs); of a tensor only.
+        Of these dimensions, counted in scalars (in structs for a tensor of structs); of a tensor or `DeviceArray` only.
     offset : int
         Likewise.
     copied : bool
@@ -63,6 +83,8 @@ def hold(function: str, name: str, t: TypeInfo, value: Any, device: slangpy.Devi
         return _hold_tensor(function, name, t, value, device)
     if t.kind not in PLAIN_KINDS:
         raise NotFusedError(f"{name!r} is a {type(value).__name__}, its parameter {plain_name(t.name)}")
+    if isinstance(value, DeviceArray):
+        return _hold_array(function, name, t, value)
     if isinstance(value, Parameter):
         kind, array = "parameter", value.array
     elif isinstance(value, np.ndarray):
@@ -129,6 +151,15 @@ def _hold_tensor(function: str, name: str, t: TypeInfo, value: slangpy.Tensor, d
     if not gapless or strides[len(outer) :] != packed_strides(t.shape):
         return Held("tensor", outer, copied=True)
     return Held("tensor", outer, strides[: len(outer)], value.offset * step)
+
+
+def _hold_array(function: str, name: str, t: TypeInfo, value: DeviceArray) -> Held:
+    if value.scalar != t.scalar or t.scalar == "bool":
+        raise _wrong_type(function, name, t, value.scalar)
+    outer = _outer(function, name, t, value.shape)
+    if value.strides[len(outer) :] != packed_strides(t.shape):
+        raise NotFusedError(f"{name!r} has gaps between the numbers of an element")
+    return Held("array", outer, value.strides[: len(outer)])
 
 
 def packed_strides(shape: tuple[int, ...], step: int = 1) -> tuple[int, ...]:

@@ -1,0 +1,77 @@
+"""CUDA's primary context: what PyTorch, JAX and others compute in, so that memory can be shared with them."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import slangpy
+
+
+def driver_library() -> Any:
+    """Load the CUDA driver's library.
+
+    Raises
+    ------
+    OSError
+        If there is none.
+    """
+    return ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+
+
+def ordinal_of(luid: tuple[int, ...]) -> int | None:
+    """Give the number by which CUDA, and so PyTorch, knows an adapter of SlangPy; None if it is not found.
+
+    SlangPy tells adapters apart by the UUID, on Windows by the LUID.
+    """
+    try:
+        cuda = driver_library()
+        count = ctypes.c_int()
+        if cuda.cuInit(0) or cuda.cuDeviceGetCount(ctypes.byref(count)):
+            return None
+        for k in range(count.value):
+            device, raw, mask = ctypes.c_int(), (ctypes.c_ubyte * 16)(), ctypes.c_uint()
+            if cuda.cuDeviceGet(ctypes.byref(device), k):
+                continue
+            if sys.platform == "win32":
+                failed = cuda.cuDeviceGetLuid(raw, ctypes.byref(mask), device)
+            else:
+                failed = cuda.cuDeviceGetUuid(raw, device)
+            if not failed and tuple(raw) == luid:
+                return k
+    except (OSError, AttributeError):  # no driver, or one too old
+        return None
+    return None
+
+
+def primary_context(ordinal: int) -> list[slangpy.NativeHandle]:
+    """Make a card's primary context current, and give the handles from which SlangPy makes a device in it.
+
+    The list is empty if CUDA refuses. The context is never released: other libraries may use it until the end.
+    """
+    import slangpy as spy
+
+    try:
+        cuda = driver_library()
+        device, context = ctypes.c_int(), ctypes.c_void_p()
+        if cuda.cuDeviceGet(ctypes.byref(device), ordinal):
+            return []
+        if cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), device) or cuda.cuCtxSetCurrent(context):
+            return []
+    except (OSError, AttributeError):
+        return []
+    return list(spy.get_cuda_current_context_native_handles())
+
+
+def shared_ordinal(device: slangpy.Device, luid: tuple[int, ...]) -> int | None:
+    """Give CUDA's number of the card in whose primary context a device computes; None for any other device."""
+    import slangpy as spy
+
+    if device.info.type != spy.DeviceType.cuda:
+        return None
+    ordinal = ordinal_of(luid)
+    shared = primary_context(ordinal) if ordinal is not None else []
+    own = [h for h in device.native_handles if h.type == spy.NativeHandleType.CUcontext]
+    return ordinal if own and own[0] in shared else None

@@ -1,0 +1,379 @@
+"""Calls with torch tensors on the session's own card: kernels read and write torch's memory, and nothing waits.
+
+Both are in the card's primary context, so an address of torch is one of the session. A kernel goes to torch's current
+stream, and so runs between torch's own kernels in the order of the program. What this module does not take, the way
+through host copies does (`torch_autograd`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from threading import get_ident
+from typing import TYPE_CHECKING, Any
+
+import torch  # pyright: ignore[reportMissingImports]
+
+from slangnb.autodiff.callee import find
+from slangnb.autodiff.transforms import make_call
+from slangnb.devices.cuda import shared_ordinal
+from slangnb.errors import GradientError
+from slangnb.interop.host_calls import HostCall
+from slangnb.interop.torch_arguments import Path, TorchArguments
+from slangnb.runtime.function import Function
+from slangnb.runtime.fused.audit import audit
+from slangnb.runtime.fused.engine import Call, Wish
+from slangnb.runtime.fused.job import PLAIN_KINDS, REAL
+from slangnb.runtime.fused.launch import Prepared
+from slangnb.runtime.fused.values import DeviceArray, NotFusedError
+from slangnb.runtime.health import look_at_sizes
+
+if TYPE_CHECKING:
+    from slangnb.runtime.session import Session
+
+#: Slang's names of torch's types.
+SCALARS_OF = {
+    torch.float32: "float",
+    torch.float16: "half",
+    torch.float64: "double",
+    torch.int32: "int",
+    torch.int64: "int64_t",
+    torch.int16: "int16_t",
+    torch.int8: "int8_t",
+    torch.uint8: "uint8_t",
+}
+DTYPES = {scalar: dtype for dtype, scalar in SCALARS_OF.items()}
+
+
+def shares_memory(session: Session, device: Any) -> bool:
+    """Tell whether a session computes in the memory of a torch device."""
+    return device.type == "cuda" and shared_ordinal(session.device, session.backend.luid) == device.index
+
+
+def raw_stream(index: int) -> int:
+    """Give the handle of torch's current stream on a card."""
+    # The public way makes a Stream object first, which takes longer than a launch.
+    quick: Callable[[int], int] | None = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+    return quick(index) if quick is not None else torch.cuda.current_stream(index).cuda_stream
+
+
+def device_array(t: Any) -> DeviceArray:
+    """Describe a tensor to a kernel."""
+    return DeviceArray(t.data_ptr(), tuple(t.shape), tuple(t.stride()), SCALARS_OF[t.dtype])
+
+
+def seed_array(seed: Any, inner: int) -> tuple[Any, DeviceArray]:
+    """Give the gradient of a result with its description; the tensor must be held until the kernel is launched.
+
+    One whose elements are all one number in memory, as the gradient of ``y.sum()`` is, counts as that number; `inner`
+    counts the dimensions of the result's own type.
+    """
+    if not inner and not any(seed.stride()):
+        return seed, DeviceArray(seed.data_ptr(), (), (), SCALARS_OF[seed.dtype])
+    if seed.is_neg() or (inner and not seed.is_contiguous()):
+        seed = seed.resolve_neg().contiguous()
+    return seed, device_array(seed)
+
+
+def takes(read: TorchArguments, tracked: bool) -> bool:
+    """Tell whether a call may go this way: tensors of the parameters' own types, and numbers."""
+    if not read.parameters or any(p.io != "in" or p.type.kind == "tensor" for p in read.parameters.values()):
+        return False
+    for value in read.values.values():
+        if not _is_plain(value):
+            return False
+    for path, t in read.tensors():
+        of = read.type_of(path)
+        if t.device != read.device or not t.numel() or t.is_neg() or of is None or of.kind not in PLAIN_KINDS:
+            return False
+        if SCALARS_OF.get(t.dtype) != of.scalar or (not t.dim() and of.scalar not in REAL):
+            return False  # a whole number without dimensions may say how often a loop runs: the audit must see it
+        if tracked and t.requires_grad and not read.derivable(path):
+            return False  # a warning is due
+    return True
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(map(_is_plain, value.values()))
+    return isinstance(value, torch.Tensor | int | float)
+
+
+@dataclass
+class DeviceCall:
+    """A call for arguments of one kind; the tensors and numbers come with each run.
+
+    Attributes
+    ----------
+    function : Function
+    places : list of Path
+        Where the tensors stand.
+    device : torch.device
+    version : int
+        Of what the function means.
+    prepared : Prepared
+        The forward launch.
+    results : list of (id, shape, dtype, number of dimensions of the type)
+    reduce : {"", "sum", "mean"}
+        What is made of the results of all elements.
+    """
+
+    function: Function
+    places: list[Path]
+    device: Any
+    version: int
+    prepared: Prepared
+    results: list[tuple[str, tuple[int, ...], Any, int]]
+    reduce: str = ""
+    backwards: dict[Any, Backward] = field(default_factory=dict)
+
+    @classmethod
+    def prepare(cls, read: TorchArguments, reduce: str = "") -> DeviceCall:
+        """Prepare the forward launch.
+
+        Raises
+        ------
+        CallError, CompileError
+            For arguments that cannot be right, and faults in the source.
+        NotFusedError
+            For calls that must go another way.
+        """
+        function, session = read.function, read.function._target.session
+        places = [path for path, _ in read.tensors()]
+        named = named_values(read.values, device_array)
+        callee = HostCall(function, named).callee()
+        if callee is None:
+            raise NotFusedError("SlangPy makes this call")
+        target = function._target
+        call = Call(session, target.owner, function._loaded(), callee.bound, callee.call, callee.prelude)
+        prepared = call.prepare(Wish("forward", stores=not reduce, value=bool(reduce), addressed=True))
+        outputs, results = prepared.job.outputs, []
+        if reduce and (len(outputs) != 1 or outputs[0].type.name not in ("float", "double")):
+            raise NotFusedError("torch sums results of other types")
+        for o in outputs:
+            if o.type.kind not in PLAIN_KINDS or o.type.scalar not in DTYPES:
+                raise NotFusedError(f"{o.id} has no type of torch's")
+            shape = () if reduce else (*prepared.shape, *o.type.shape)
+            results.append((o.id, shape, DTYPES[o.type.scalar], len(o.type.shape)))
+        return cls(function, places, read.device, target.version, prepared, results, reduce)
+
+    @property
+    def _factor(self) -> float:
+        return 1 / self.prepared.count if self.reduce == "mean" else 1.0
+
+    def addresses(self, values: Mapping[str, Any], tensors: Sequence[Any]) -> dict[str, Any]:
+        """Give the arguments with addresses in the place of tensors.
+
+        Raises
+        ------
+        NotFusedError
+            For tensors without memory, as they are within ``torch.vmap``.
+        """
+        return placed(values, self.places, addresses(tensors))
+
+    def forward(self, at: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Give the results as new tensors."""
+        made = [torch.empty(shape, dtype=dtype, device=self.device) for _, shape, dtype, _ in self.results]
+        results = {r[0]: t.data_ptr() for r, t in zip(self.results, made, strict=True)}
+        sums = {r.scalar: made[0].data_ptr() for r in self.prepared.sums.rows.all}
+        launch_on(self.device, self.prepared, {"value": at}, results=results, sums=sums, factor=self._factor)
+        if not self.prepared.looked:
+            self.prepared.looked = True
+            self.function._target.session.wait()  # an endless kernel shows itself here, where it can be interrupted
+        return tuple(made)
+
+    def backward(
+        self, values: Mapping[str, Any], tensors: Sequence[Any], wanted: Sequence[bool], seeds: Sequence[Any]
+    ) -> list[Any]:
+        """Give the gradients of the wanted tensors, None for the others."""
+        target = self.function._target
+        if target.session.thread != get_ident():  # torch's backward passes run in threads of its own
+            target.session.enter()
+        if target.version != self.version:
+            name = self.function.info.name
+            raise GradientError(
+                f"{name} was compiled again after this result was computed",
+                function=name,
+                remedy="compute the result again, then call backward()",
+            )
+        if all(seed is None for seed in seeds):
+            return [None] * len(tensors)
+        arrays = [None if s is None else seed_array(s, r[3]) for s, r in zip(seeds, self.results, strict=True)]
+        kinds = tuple([None if a is None else (a[1].shape, a[1].strides, a[1].scalar) for a in arrays])
+        key = (tuple(wanted), kinds)
+        plan = self.backwards.get(key)
+        if plan is None:
+            named = named_values(placed(values, self.places, tensors), device_array)
+            weights = {r[0]: None if a is None else a[1] for r, a in zip(self.results, arrays, strict=True)}
+            plan = self.backwards[key] = Backward.prepare(self, named, wanted, weights)
+        places = {r[0]: a[1].address for r, a in zip(self.results, arrays, strict=True) if a is not None}
+        made, totals = plan.run(self.addresses(values, tensors), places, self._factor)
+        ways = [plan.ways.get(path) if w else None for path, w in zip(self.places, wanted, strict=True)]
+        return [None if way is None else way(made, totals) for way in ways]
+
+
+Way = Callable[[Mapping[str, Any], Mapping[str, Any]], Any]
+
+
+@dataclass
+class Backward:
+    """A launch for gradients.
+
+    Attributes
+    ----------
+    stored : list of (leaf, shape, dtype)
+        Gradients that have memory of their own.
+    totals : dict of str to (count, dtype)
+        Sums by Slang's name of their type.
+    ways : dict of Path to callable
+        From that memory to the gradient of what stands at a place.
+    """
+
+    function: Function
+    device: Any
+    prepared: Prepared
+    stored: list[tuple[str, tuple[int, ...], Any]]
+    totals: dict[str, tuple[int, Any]]
+    ways: dict[Path, Way]
+
+    @classmethod
+    def prepare(
+        cls, call: DeviceCall, named: Mapping[str, Any], wanted: Sequence[bool], seeds: Mapping[str, Any]
+    ) -> Backward:
+        """Prepare a launch, after a look at whether the compiler differentiates the function rightly."""
+        function = call.function
+        wrt = tuple(dict.fromkeys(path[0] for path, w in zip(call.places, wanted, strict=True) if w))
+        callee = find(function, (), named, "backward()")
+        made = make_call(function, callee, seeds=seeds)
+        prepared = made.prepare(Wish("reverse", wrt, addressed=True))
+        audit(made)
+        return cls.of(function, call.device, prepared)
+
+    @classmethod
+    def of(cls, function: Function, device: Any, prepared: Prepared) -> Backward:
+        """Say where the gradients of a launch will be.
+
+        Raises
+        ------
+        NotFusedError
+            If one is of a list of numbers for each element, which has no memory on the device.
+        """
+        rows = prepared.sums.rows
+        stored, ways = [], {}
+        for out in prepared.gradients:
+            g = out.given
+            path = (g.argument, *g.route[1:])
+            full = (*g.held.shape, *g.leaf.type.shape)
+            dtype = DTYPES[g.leaf.type.scalar]
+            if out.by_sum:
+                of = rows.gradients_of(g.leaf.id)
+                ways[path] = sums_way(of[0].scalar, rows.of(of[0].scalar).index(of[0]), full, dtype)
+            elif g.held.kind == "array":
+                stored.append((g.leaf.id, full, dtype))
+                ways[path] = memory_way(g.leaf.id)
+            else:
+                raise NotFusedError(f"{g.argument!r} is a list")
+        return cls(function, device, prepared, stored, {s: (len(rows.of(s)), DTYPES[s]) for s in rows.scalars}, ways)
+
+    def run(
+        self, values: Mapping[str, Any], seeds: Mapping[str, int], factor: float = 1.0
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Launch; give the memory of gradients by leaf, and of the sums by type."""
+        made = {id_: torch.empty(shape, dtype=dtype, device=self.device) for id_, shape, dtype in self.stored}
+        totals = {s: torch.empty(n, dtype=dtype, device=self.device) for s, (n, dtype) in self.totals.items()}
+        launch_on(
+            self.device,
+            self.prepared,
+            {"value": values, "seed": seeds},
+            gradients={id_: t.data_ptr() for id_, t in made.items()},
+            sums={s: t.data_ptr() for s, t in totals.items()},
+            factor=factor,
+        )
+        if not self.prepared.looked:
+            self.prepared.looked = True
+            self._look(made, totals)
+        return made, totals
+
+    def _look(self, made: Mapping[str, Any], totals: Mapping[str, Any]) -> None:
+        """Warn if a gradient is not finite, or zero everywhere."""
+        target, sizes = self.function._target, {}
+        target.session.wait()
+        for out in self.prepared.gradients:
+            g = out.given
+            found = self.ways[(g.argument, *g.route[1:])](made, totals)
+            kind = torch.float64 if found.dtype is torch.float64 else torch.float32
+            sizes[g.leaf.id] = torch.linalg.vector_norm(found, 1, dtype=kind).item()
+        look_at_sizes(target.session, self.function.info.name, self.prepared, sizes, 6)
+
+
+def memory_way(leaf: str) -> Way:
+    """Give the gradient of a leaf from its own memory."""
+    return lambda made, totals: made[leaf]
+
+
+def sums_way(scalar: str, start: int, shape: tuple[int, ...], dtype: Any) -> Way:
+    """Give the gradient of a shared leaf from the sums."""
+    count = math.prod(shape)
+
+    def way(made: Mapping[str, Any], totals: Mapping[str, Any]) -> Any:
+        found = totals[scalar].narrow(0, start, count).view(shape)
+        return found if found.dtype is dtype else found.to(dtype)
+
+    return way
+
+
+def launch_on(
+    device: Any,
+    prepared: Prepared,
+    sources: Mapping[str, Mapping[Any, Any]],
+    results: Mapping[str, int] = {},
+    gradients: Mapping[str, int] = {},
+    sums: Mapping[str, int] = {},
+    factor: float = 1.0,
+) -> None:
+    """Launch on torch's current stream.
+
+    A launch has memory of its own for partial sums. If the last one went to another stream, this one waits for that.
+    """
+    stream = raw_stream(device.index)
+    if prepared.stream is not None and prepared.stream != stream:
+        torch.cuda.current_stream(device).wait_stream(torch.cuda.ExternalStream(prepared.stream, device))
+    prepared.stream = stream
+    prepared.run_at(sources, results, gradients, sums, factor, stream)
+
+
+def addresses(tensors: Sequence[Any]) -> list[int]:
+    """Give where tensors lie.
+
+    Raises
+    ------
+    NotFusedError
+        For tensors without memory, as they are within ``torch.vmap``.
+    """
+    try:
+        return [t.data_ptr() for t in tensors]
+    except RuntimeError as error:
+        raise NotFusedError(str(error)) from error
+
+
+def named_values(values: Mapping[Any, Any], describe: Callable[[Any], Any]) -> dict[Any, Any]:
+    """Give arguments with descriptions in the place of tensors."""
+    found: dict[Any, Any] = {}
+    for key, value in values.items():
+        if isinstance(value, dict):
+            found[key] = named_values(value, describe)
+        else:
+            found[key] = describe(value) if isinstance(value, torch.Tensor) else value
+    return found
+
+
+def placed(values: Mapping[Any, Any], places: Sequence[Path], things: Sequence[Any]) -> dict[Any, Any]:
+    """Put things at places, in copies of the dicts."""
+    found = {key: placed(inner, (), ()) if isinstance(inner, dict) else inner for key, inner in values.items()}
+    for path, thing in zip(places, things, strict=True):
+        inside = found
+        for key in path[:-1]:
+            inside = inside[key]
+        inside[path[-1]] = thing
+    return found
