@@ -134,3 +134,28 @@ def test_moving_the_module_to_another_type_is_noticed(m: Any) -> None:
     made = sn.torch.SlangModule(m.layer, params={"w": torch.zeros(4), "bias": 0.0}).double()
     with pytest.raises(sn.CallError, match="'w' holds float64"):
         made(torch.zeros(2, 4))
+
+
+@pytest.mark.parametrize(("reduce", "count"), [("sum", 1), ("mean", 5)])
+def test_reduced_to_a_loss(m: Any, reduce: Any, count: int) -> None:
+    x = torch.linspace(-1, 1, 5, requires_grad=True)
+    loss = sn.torch.SlangModule(m.odd, {"type": 3.0}, reduce=reduce)
+    value = loss(forward=2.0, x=x)
+    (2 * value).backward()
+    assert value.shape == ()
+    assert value.item() == pytest.approx(10 / count)
+    assert x.grad.tolist() == pytest.approx([6 / count] * 5)
+    assert loss.param_type.grad.item() == pytest.approx(0.0, abs=1e-6)
+
+
+def test_a_mean_of_vectors_is_that_of_the_elements(session: Any) -> None:
+    f = session.compile("[Differentiable] float3 three(float x) { return float3(x, 2 * x, 3 * x); }").three
+    x = torch.tensor([1.0, 2.0, 3.0])
+    want = sn.value_and_grad(f, reduce="mean")(x=x.numpy())[0]
+    assert want == 12
+    assert sn.torch.SlangModule(f, {}, reduce="mean")(x=x).item() == want
+
+
+def test_reduce_by_another_word(m: Any) -> None:
+    with pytest.raises(sn.CallError, match="'sum' or 'mean'"):
+        sn.torch.SlangModule(m.odd, {}, reduce="max")
