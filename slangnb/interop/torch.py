@@ -8,11 +8,18 @@ from typing import TYPE_CHECKING, Any
 from slangnb.errors import CallError
 
 if TYPE_CHECKING:
+    from slangnb.interop.slangtorch_load import load
     from slangnb.interop.torch_module import SlangModule
 
-__all__ = ["SlangModule"]
+    autograd: Any  # a name of torch's own too, which type checkers take this module for
 
-_HOMES = {"SlangModule": "slangnb.interop.torch_module"}
+__all__ = ["SlangModule", "autograd", "load"]
+
+_HOMES = {
+    "SlangModule": "slangnb.interop.torch_module",
+    "autograd": "slangnb.interop.slangtorch_autograd",
+    "load": "slangnb.interop.slangtorch_load",
+}
 
 
 def __getattr__(name: str) -> Any:

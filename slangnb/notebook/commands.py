@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from slangnb.devices import backend as backends
 from slangnb.errors import CallError
+from slangnb.notebook import torch_cells
 from slangnb.notebook.options import without_comment
 from slangnb.runtime.function import Function
 from slangnb.runtime.module import Module
@@ -28,6 +29,7 @@ HELP = """\
 %slang doctor                         versions, drivers, probes, caches, and what to do about what is missing
 %slang reset                          close the device; the next cell starts afresh
 %%slang --check                       compile the cell, and compare its gradients with differences
+%%slang --torch                       compile the cell for PyTorch on CUDA, through slangtorch
 %%slang?                              the options of a Slang cell"""
 
 
@@ -98,7 +100,10 @@ def _modules(magics: SlangMagics, _rest: list[str]) -> None:
 def _load(magics: SlangMagics, rest: list[str]) -> None:
     from slangnb.notebook.magics import summary
 
-    module = magics.session().load(_one(rest, "load FILE"))
+    path = _one(rest, "load FILE")
+    if torch_cells.load_file(magics, path):
+        return
+    module = magics.session().load(path)
     magics.shell.push({name: module[name] for name in module})
     print(summary(module))
 

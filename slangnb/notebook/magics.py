@@ -11,8 +11,9 @@ import traitlets
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
 from IPython.core.magic_arguments import argument, argument_group, magic_arguments
 
+from slangnb.compiler.torch_source import torch_mark
 from slangnb.errors import CallError
-from slangnb.notebook import checking, commands
+from slangnb.notebook import checking, commands, torch_cells
 from slangnb.notebook.options import parse, parse_define
 from slangnb.runtime.module import Module
 from slangnb.runtime.session import Session, has_session, session, set_session
@@ -50,6 +51,7 @@ class SlangMagics(Magics):
     @argument("-I", "--include", action="append", default=[], metavar="DIR", help="Folder with .slang files to import.")
     @argument("-D", "--define", action="append", default=[], metavar="NAME=VALUE", help="Preprocessor macro.")
     @argument("--force", action="store_true", help="Compile again though nothing has changed.")
+    @argument("--torch", action="store_true", help="Compile for PyTorch on CUDA, through slangtorch.")
     @argument_group("Results")
     @argument("-o", "--only", metavar="F,G", help="Make only these names Python names.")
     @argument(
@@ -66,14 +68,18 @@ class SlangMagics(Magics):
         """Compile the cell; its functions and structs become Python names.
 
         A differentiable function has a backward pass, `f.bwds`. Line numbers in errors are those of the cell.
+        A cell with [TorchEntryPoint], [CudaKernel] or [AutoPyBindCUDA] is compiled through slangtorch.
         """
         options = parse(self.slang.parser, "%%slang", line)  # pyright: ignore[reportAttributeAccessIssue]
-        s = self.session()
-        if options.backend:
-            s.use(options.backend)
         name = options.name_option or options.name
         start = time.perf_counter()
         label = f"In[{len(self.shell.user_ns.get('In', [])) - 1}]"  # execution_count may be one ahead already
+        if options.torch or torch_mark(cell):
+            torch_cells.run(self, options, cell, name, label)
+            return
+        s = self.session()
+        if options.backend:
+            s.use(options.backend)
         module = s.compile(
             cell,
             name,
@@ -84,7 +90,7 @@ class SlangMagics(Magics):
             force=options.force,
         )
         seconds = time.perf_counter() - start
-        notes = self._export(module, name, options.only)
+        notes = self.export(module, name, options.only)
         for warning in s.take_warnings():
             print(warning.render())
         if not (options.quiet or self.quiet):
@@ -98,7 +104,7 @@ class SlangMagics(Magics):
             for function in commands.functions_of(module):
                 print(commands.code(function, options.show, backward=False))
 
-    def _export(self, module: Module, name: str | None, only: str | None) -> list[str]:
+    def export(self, module: Any, name: str | None, only: str | None) -> list[str]:
         """Push the module's names into the notebook; names of Python's own stay Python's."""
         wanted = [n.strip() for n in only.split(",")] if only else list(module)
         missing = [n for n in wanted if n not in module]

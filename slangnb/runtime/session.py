@@ -336,6 +336,9 @@ class Session:
         """Give the texts of these sources."""
         return [u.source.text for u in self._graph.chain(module._key)]
 
+    def __reduce__(self) -> Any:
+        raise TypeError("a session and its functions cannot be pickled: compile them in each process")
+
     def lose(self, reason: BackendError) -> None:
         """Refuse all calls from now on, with this reason."""
         self.thread = 0  # calls look at this first

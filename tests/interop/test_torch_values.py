@@ -187,3 +187,26 @@ def test_other_calls_are_as_before(m: Any) -> None:
     assert m.twice(3.0) == 6.0
     m.twice(torch.from_numpy(x))
     assert m.twice(3.0) == 6.0
+
+
+def test_a_tensor_whose_memory_was_freed(m: Any) -> None:
+    """Torch itself crashes when it reads such a tensor."""
+    x = torch.zeros(1000) + 1
+    x.untyped_storage().resize_(0)
+    with pytest.raises(sn.CallError, match="twice: 'x' has no memory any more"):
+        m.twice(x)
+    assert m.twice(torch.empty(0)).shape == (0,)
+
+
+def test_autocast_is_answered_with_the_cast(m: Any) -> None:
+    """Under autocast torch's layers give bfloat16; a Slang function says what to do, and does not round by itself."""
+    layer, x = torch.nn.Linear(3, 4), torch.rand(2, 3)
+    with torch.autocast("cpu", torch.bfloat16):
+        y = layer(x)
+        with pytest.raises(sn.CallError, match="twice: 'x' holds bfloat16") as caught:
+            m.twice(y)
+        assert caught.value.remedy == "cast it: x.float()"
+        z = m.scale(torch.tensor(2.0), y.float())
+        assert z.dtype == torch.float32
+        (z.sum() * 2).backward()
+    torch.testing.assert_close(layer.bias.grad, torch.full((4,), 8.0))

@@ -96,6 +96,9 @@ class Prepared:
         self.given = gathered.given
         self.tensors = gathered.tensors
         self._session, self._device, self._types = session, session.device, types
+        # Results become numpy arrays where no tensor came in, see `autodiff.assemble.results`.
+        held_on_host = not gathered.tensors and all(g.held.kind in ("number", "numpy") for g in gathered.given)
+        self._for_host = session.backend.software and held_on_host
         if max((self.count * len(g.leaf.parts) for g in self.given), default=0) >= 1 << 32:
             raise NotFusedError("more than 2^32 numbers")
         strided = [g for g in self.given if g.leaf.access == "strided"]
@@ -139,7 +142,7 @@ class Prepared:
     def _make_ports(self) -> None:
         session, job, main = self._session, self.job, self._main
         reverse = job.mode == "reverse"
-        self._inputs = [Input(self._device, g, main) for g in self.given]
+        self._inputs = [Input(session, g, main) for g in self.given]
         wanted = [g for g in self.given if g.leaf.wanted and reverse]
         #: The gradients that come out, in the order of the arguments.
         self.gradients: list[Any] = [
@@ -257,7 +260,8 @@ class Prepared:
         stride = dtype.buffer_layout.stride
         if t.kind != "struct" and stride != np.dtype(SCALARS[t.scalar]).itemsize * len(components(t)):
             raise NotFusedError(f"{t.name} is stored with gaps")
-        return self._session.pool.tensor(dtype, self.shape or (1,), self.count * stride)
+        memory = "read_back" if self._for_host and t.kind != "struct" else "device_local"
+        return self._session.pool.tensor(dtype, self.shape or (1,), self.count * stride, memory)
 
 
 def kernel_id(job: Job) -> str:

@@ -26,35 +26,37 @@ class Pool:
 
         self._tensor, self._shape = spy.Tensor, Shape
         self._device = device
-        self._kept: dict[int, list[slangpy.Buffer]] = {}
+        self._kept: dict[tuple[int, str], list[slangpy.Buffer]] = {}
         self._free_count = self._count_of_free()
 
     def _count_of_free(self) -> int:
-        kept = [self._make(256)]
+        kept = [self._make(256, "device_local")]
         return next(sys.getrefcount(b) for b in kept)
 
-    def _make(self, size: int) -> slangpy.Buffer:
+    def _make(self, size: int, memory: str) -> slangpy.Buffer:
         import slangpy as spy
 
-        usage = spy.BufferUsage.unordered_access | spy.BufferUsage.shader_resource | spy.BufferUsage.shared
-        return self._device.create_buffer(size=size, usage=usage)
+        usage = spy.BufferUsage.unordered_access | spy.BufferUsage.shader_resource
+        if memory == "device_local":
+            usage |= spy.BufferUsage.shared
+        return self._device.create_buffer(size=size, memory_type=getattr(spy.MemoryType, memory), usage=usage)
 
-    def buffer(self, size: int) -> slangpy.Buffer:
-        """Give a buffer of so many bytes; its content is arbitrary."""
-        kept = self._kept.setdefault(size, [])
+    def buffer(self, size: int, memory: str = "device_local") -> slangpy.Buffer:
+        """Give a buffer of so many bytes; its content is arbitrary. `memory` is as for `sums.storage`."""
+        kept = self._kept.setdefault((size, memory), [])
         for b in kept:
             if sys.getrefcount(b) == self._free_count:
                 return b
-        made = self._make(size)
+        made = self._make(size, memory)
         if len(kept) < MOST_KEPT:
             kept.append(made)
         if len(self._kept) > 4 * MOST_KEPT:
             self._drop_free()
         return made
 
-    def tensor(self, dtype: Any, shape: Any, size: int) -> slangpy.Tensor:
+    def tensor(self, dtype: Any, shape: Any, size: int, memory: str = "device_local") -> slangpy.Tensor:
         """Give a tensor of a SlangPy type in `size` bytes."""
-        return self._tensor(self.buffer(size), dtype, self._shape(shape) if isinstance(shape, tuple) else shape)
+        return self._tensor(self.buffer(size, memory), dtype, self._shape(shape) if isinstance(shape, tuple) else shape)
 
     def like(self, t: slangpy.Tensor) -> slangpy.Tensor:
         """Give a contiguous tensor of the same type and shape, without gradients."""

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 class Input:
     """Binds the value of one leaf; what is the same as at the last call stays bound."""
 
-    def __init__(self, device: slangpy.Device, g: Given, main: Stage) -> None:
+    def __init__(self, session: Session, g: Given, main: Stage) -> None:
         self.given, self.role, self.route = g, g.role, g.route
-        self._device, self._main = device, main
+        self._session, self._main = session, main
         self._name = f"sn_in_{g.leaf.id}"
         self._names = [f"{self._name}_{k}" for k in range(len(g.leaf.parts))]
         self._tensor: slangpy.Tensor | None = None
@@ -53,7 +53,8 @@ class Input:
         else:
             array = scalars(value, g.held.kind, g.leaf.type, g.argument)
             if self._own is None:
-                self._own = storage(self._device, array.nbytes)
+                memory = "upload" if self._session.backend.software else "device_local"
+                self._own = storage(self._session.device, array.nbytes, memory)
                 self._main.put(self._name, self._own)
             self._own.copy_from_numpy(array)
 
@@ -84,7 +85,8 @@ class Gradient:
         if not g.leaf.whole:
             size = np.dtype(SCALARS[g.leaf.type.scalar]).itemsize
             if self.on_host and not g.leaf.shared:
-                self._own = storage(session.device, math.prod(g.held.shape) * self._parts * size)
+                memory = "read_back" if session.backend.software else "device_local"
+                self._own = storage(session.device, math.prod(g.held.shape) * self._parts * size, memory)
             self._whole_size = math.prod(shape) * self._parts * size
 
     def bind(self, value: Any, target: slangpy.Tensor | None, factor: float) -> tuple[Any, list[Stage]]:

@@ -33,12 +33,16 @@ FEW = 64
 FEW_RESULTS, MANY_TERMS = 4096, 256
 
 
-def storage(device: slangpy.Device, size: int) -> slangpy.Buffer:
-    """Make a buffer of so many bytes that kernels read and write."""
+def storage(device: slangpy.Device, size: int, memory: str = "device_local") -> slangpy.Buffer:
+    """Make a buffer of so many bytes that kernels read and write.
+
+    `memory` is SlangPy's name of its type. On software Vulkan all of it is the CPU's: ``"upload"`` and ``"read_back"``
+    then spare a copy, which takes as long as most kernels.
+    """
     import slangpy as spy
 
     usage = spy.BufferUsage.unordered_access | spy.BufferUsage.shader_resource
-    return device.create_buffer(size=max(size, 4), usage=usage)
+    return device.create_buffer(size=max(size, 4), memory_type=getattr(spy.MemoryType, memory), usage=usage)
 
 
 def table(device: slangpy.Device, numbers: list[int]) -> slangpy.Buffer:

@@ -1,0 +1,96 @@
+"""Finds what a source for slangtorch imports, and writes all of it into one folder under names by content."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+from slangnb.compiler.graph import Graph, Unit
+from slangnb.compiler.source import Source
+from slangnb.errors import CallError
+from slangnb.runtime.building import Builder, read_file
+from slangnb.runtime.session import has_session, session
+
+
+class Sources:
+    """Resolves imports to named cells and files as a session does; needs no device and compiles nothing.
+
+    Parameters
+    ----------
+    cells : iterable of Unit
+        What may be imported by name.
+
+    Examples
+    --------
+    >>> units = Sources([]).chain(Source("float f(float x) { return x; }", "In[3]", 2), ())
+    >>> [u.source.label for u in units], units[0].text.splitlines()[0] == f'#line 2 "{units[0].module}"'
+    (['In[3]'], True)
+    """
+
+    def __init__(self, cells: Iterable[Unit]) -> None:
+        self._graph = Graph()
+        for unit in cells:
+            self._graph.put(replace(unit, imports=dict(unit.imports)))
+        no_device = cast(Any, None)  # only building uses one
+        self._builder = Builder(no_device, self._graph, lambda _unit: None, self._file)
+        self._reading: list[Path] = []
+
+    @property
+    def names(self) -> list[str]:
+        """Names of cells that could be imported."""
+        return [u.key for u in self._graph if u.key.isidentifier()]
+
+    def chain(self, source: Source, include: tuple[Path, ...], folder: Path | None = None) -> list[Unit]:
+        """Give the source's unit, last, after all that it imports.
+
+        Raises
+        ------
+        CompileError
+            For what the compiler would misreport (see `slangnb.compiler.advice.mistakes`).
+        CallError
+            If files import each other in a circle.
+        """
+        main = self._builder.unit(source, None, include, folder)
+        self._graph.put(main)
+        chain = self._graph.chain(main.key)
+        for unit in chain:  # a file may have changed since a cell that imports it was compiled
+            self._builder.refresh(unit)
+        return chain
+
+    def _file(self, path: Path) -> Unit:
+        if path in self._reading:
+            names = " -> ".join(p.name for p in [*self._reading, path])
+            raise CallError(f"these files import each other in a circle: {names}")
+        self._reading.append(path)
+        try:
+            unit = self._builder.unit(read_file(path), str(path), (), path.parent)
+        finally:
+            self._reading.pop()
+        self._graph.put(unit)
+        return unit
+
+
+def current_sources() -> Sources:
+    """Give the named cells of the current session, if there is one; makes none."""
+    return Sources(session()._graph if has_session() else ())
+
+
+def write(units: Iterable[Unit], folder: Path) -> Path:
+    """Write each unit as a file, so that the compiler finds what is imported; give the path of the last."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder
+    for unit in units:
+        path = folder / f"{unit.module}.slang"
+        if not path.exists():  # a newer time would make slangtorch build again; the name says the content
+            put(path, unit.text)
+    return path
+
+
+def put(path: Path, text: str) -> None:
+    """Write a file so that nobody ever sees a part of it."""
+    part = path.with_name(f"{path.name}.{os.getpid()}")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)
