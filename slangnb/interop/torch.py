@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from slangnb.errors import CallError
 
 if TYPE_CHECKING:
-    from slangnb.interop.slangtorch_load import load
+    from slangnb.interop.slangtorch.load import load
     from slangnb.interop.torch_module import SlangModule
 
     autograd: Any  # a name of torch's own too, which type checkers take this module for
@@ -17,8 +17,8 @@ __all__ = ["SlangModule", "autograd", "load"]
 
 _HOMES = {
     "SlangModule": "slangnb.interop.torch_module",
-    "autograd": "slangnb.interop.slangtorch_autograd",
-    "load": "slangnb.interop.slangtorch_load",
+    "autograd": "slangnb.interop.slangtorch.autograd",
+    "load": "slangnb.interop.slangtorch.load",
 }
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib.util
 import os
 
-from slangnb.interop.slangtorch_load import with_torch
-from slangnb.interop.slangtorch_needs import find_compiler, missing, tools_without_torch
+from slangnb.interop.slangtorch.load import with_torch
+from slangnb.interop.slangtorch.needs import find_compiler, missing, tools_without_torch
 
 
 def lacking() -> str:

@@ -16,12 +16,12 @@ import pytest
 
 from slangnb.compiler.source import Source
 from slangnb.errors import BackendError, CompileError
-from slangnb.interop import slangtorch_build as building
-from slangnb.interop.slangtorch_build import Build, key, make, prune, said
-from slangnb.interop.slangtorch_errors import build_error, call_error
-from slangnb.interop.slangtorch_needs import Tools
-from slangnb.interop.slangtorch_process import run
-from slangnb.interop.slangtorch_sources import Sources
+from slangnb.interop.slangtorch import build as building
+from slangnb.interop.slangtorch.build import Build, key, make, prune, said
+from slangnb.interop.slangtorch.errors import build_error, call_error
+from slangnb.interop.slangtorch.needs import Tools
+from slangnb.interop.slangtorch.process import run
+from slangnb.interop.slangtorch.sources import Sources
 
 CELL = {"m_0123456789ab": Source("int a;\nint b;", "In[3]", 2)}
 FACTS = ["python cpython-312 linux", "torch 2.9.1 12.8", "slangtorch 1.3.22", "gpu 90 "]

@@ -10,7 +10,7 @@ from slangtorch_here import SQUARE
 
 import slangnb as sn
 from slangnb.compiler.torch_source import exports
-from slangnb.interop.slangtorch_module import Launch, TorchFunction, TorchModule, whole
+from slangnb.interop.slangtorch.module import Launch, TorchFunction, TorchModule, whole
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 

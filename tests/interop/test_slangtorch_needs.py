@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from slangnb.interop.slangtorch_needs import Tools, find_ninja, find_nvcc, missing, needs_error, tools_without_torch
+from slangnb.interop.slangtorch.needs import Tools, find_ninja, find_nvcc, missing, needs_error, tools_without_torch
 
 ALL = Tools("2.9.1", "1.3.22", "12.8", True, "/usr/bin/ninja", "/usr/local/cuda/bin/nvcc", "/usr/bin/c++")
 
@@ -89,8 +89,8 @@ def test_a_path_without_compilers(tmp_path: Path) -> None:
 def test_looking_imports_nothing() -> None:
     code = (
         "import os, sys\n"
-        "from slangnb.interop.slangtorch_needs import tools_without_torch\n"
-        "import slangnb.interop.slangtorch_load, slangnb.notebook.magics, slangnb.interop.torch\n"
+        "from slangnb.interop.slangtorch.needs import tools_without_torch\n"
+        "import slangnb.interop.slangtorch.load, slangnb.notebook.magics, slangnb.interop.torch\n"
         "tools_without_torch(os.environ)\n"
         "print(sorted({'torch', 'slangtorch'} & set(sys.modules)))"
     )

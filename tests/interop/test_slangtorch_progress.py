@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from slangnb.errors import BackendError
-from slangnb.interop.slangtorch_progress import Progress, printed
+from slangnb.interop.slangtorch.progress import Progress, printed
 
 
 def clock(*times: float) -> Callable[[], float]:

@@ -12,10 +12,10 @@ from slangtorch_here import KERNELS, SQUARE, has_compiler
 
 from slangnb.compiler.source import Source
 from slangnb.errors import CallError, CompileError, Diagnostic
-from slangnb.interop.slangtorch_needs import find_compiler
-from slangnb.interop.slangtorch_process import Outcome
-from slangnb.interop.slangtorch_sources import Sources, current_sources, write
-from slangnb.interop.slangtorch_translate import check, judge
+from slangnb.interop.slangtorch.needs import find_compiler
+from slangnb.interop.slangtorch.process import Outcome
+from slangnb.interop.slangtorch.sources import Sources, current_sources, write
+from slangnb.interop.slangtorch.translate import check, judge
 
 compiled_here = pytest.mark.skipif(not has_compiler(), reason="slangtorch is not installed")
 Compile = Callable[..., tuple[Diagnostic, ...]]

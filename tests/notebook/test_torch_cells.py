@@ -9,7 +9,7 @@ import pytest
 
 import slangnb as sn
 from slangnb.errors import Diagnostic
-from slangnb.interop import slangtorch_load
+from slangnb.interop.slangtorch import load as slangtorch_load
 from slangnb.notebook import torch_cells
 
 CELL = """[AutoPyBindCUDA]

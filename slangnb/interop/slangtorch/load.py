@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 from slangnb.compiler.graph import Unit
 from slangnb.compiler.torch_source import ENTRY, exports, problems, torch_mark
 from slangnb.errors import CompileError, Diagnostic
-from slangnb.interop import slangtorch_build as building
-from slangnb.interop.slangtorch_needs import Tools, find_compiler, missing, needs_error, tools_without_torch
-from slangnb.interop.slangtorch_progress import Progress, Show, printed
-from slangnb.interop.slangtorch_sources import current_sources, write
-from slangnb.interop.slangtorch_translate import check, diagnostics
+from slangnb.interop.slangtorch import build as building
+from slangnb.interop.slangtorch.needs import Tools, find_compiler, missing, needs_error, tools_without_torch
+from slangnb.interop.slangtorch.progress import Progress, Show, printed
+from slangnb.interop.slangtorch.sources import current_sources, write
+from slangnb.interop.slangtorch.translate import check, diagnostics
 from slangnb.runtime.building import make_source, read_file
 
 if TYPE_CHECKING:
-    from slangnb.interop.slangtorch_module import TorchModule
+    from slangnb.interop.slangtorch.module import TorchModule
 
 #: Time limit of the Slang compiler, which reads a source before it is built.
 CHECK_SECONDS = 60.0
@@ -146,7 +146,7 @@ def compile_source(
     warned: tuple[Diagnostic, ...] = tuple(found)
     raw = _build(build, tools, units, sources.names, about, show) if force or not build.done.exists() else None
     warned += diagnostics(building.said(build), {u.module: u.source for u in units})
-    from slangnb.interop.slangtorch_module import TorchModule
+    from slangnb.interop.slangtorch.module import TorchModule
 
     module = TorchModule(label, raw or building.load_built(build), declared)
     return Made(module, warned, about, raw is not None)
@@ -154,7 +154,7 @@ def compile_source(
 
 def summary_of(declared: Mapping[str, Any]) -> str:
     """Say what a source gives to Python."""
-    from slangnb.interop.slangtorch_module import summary
+    from slangnb.interop.slangtorch.module import summary
 
     return summary(declared) or "what it imports"
 

@@ -12,7 +12,7 @@ from typing import Any
 from slangnb.compiler.reading.declarations import Declaration
 from slangnb.compiler.torch_source import BOUND, DTYPES, element
 from slangnb.errors import CallError, GradientError, GradientWarning
-from slangnb.interop.slangtorch_errors import call_error
+from slangnb.interop.slangtorch.errors import call_error
 
 ON_CPU = "on the CPU, and functions of slangtorch run on the GPU"
 #: What torch raises for a launch or an argument that it refuses.

@@ -8,7 +8,7 @@ from typing import Any
 import torch  # pyright: ignore[reportMissingImports]
 
 from slangnb.errors import CallError, GradientError
-from slangnb.interop.slangtorch_module import TorchFunction, whole
+from slangnb.interop.slangtorch.module import TorchFunction, whole
 
 
 def autograd(fwd: Callable[..., Any], bwd: Callable[..., Any]) -> type:

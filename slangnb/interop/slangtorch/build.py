@@ -17,10 +17,10 @@ from slangnb.compiler.graph import Unit
 from slangnb.compiler.source import content_hash
 from slangnb.devices.caches import cache_root, writable_folder
 from slangnb.errors import BackendError
-from slangnb.interop.slangtorch_errors import build_error
-from slangnb.interop.slangtorch_needs import Tools
-from slangnb.interop.slangtorch_process import in_background
-from slangnb.interop.slangtorch_sources import put
+from slangnb.interop.slangtorch.errors import build_error
+from slangnb.interop.slangtorch.needs import Tools
+from slangnb.interop.slangtorch.process import in_background
+from slangnb.interop.slangtorch.sources import put
 
 #: A kernel may take its compiler minutes; nothing sensible takes longer.
 BUILD_SECONDS = 1200.0

@@ -13,7 +13,7 @@ from slangnb.compiler.diagnostics import parse
 from slangnb.compiler.source import Source
 from slangnb.compiler.torch_source import ENTRY
 from slangnb.errors import CompileError, Diagnostic
-from slangnb.interop.slangtorch_process import Outcome, run
+from slangnb.interop.slangtorch.process import Outcome, run
 
 #: What slangtorch makes of one source: functions for Python, and kernels.
 TARGETS = ("torch-binding", "cuda")
@@ -40,7 +40,7 @@ def check(
     compiler : Path
         ``slangc``.
     file : Path
-        The source as `slangnb.interop.slangtorch_sources.write` wrote it.
+        The source as `slangnb.interop.slangtorch.sources.write` wrote it.
     sources : mapping of str to Source
         What the person wrote, by module name; the last is the file's.
     seconds : float

@@ -1,0 +1,1 @@
+"""Cells of slangtorch: kernels in CUDA whose entry points take torch tensors."""
