@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -11,6 +12,9 @@ import pytest
 
 from slangnb.devices import driver
 
+#: Notebooks that need more than the package itself, and what.
+NOTEBOOKS = {"04-inside-pytorch.ipynb": ("torch", "PyTorch")}
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Bring the software driver where there is none, before anything imports SlangPy."""
@@ -19,7 +23,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Say why GPU tests do not run on a machine without a GPU."""
+    """Say why GPU tests do not run on a machine without a GPU, and notebooks without what they show."""
+    for item in items:
+        module, name = NOTEBOOKS.get(item.path.name, ("", ""))
+        if module and importlib.util.find_spec(module) is None:
+            item.add_marker(pytest.mark.skip(reason=f"{item.path.name} needs {name}, which is not installed"))
     if any(item.get_closest_marker("gpu") for item in items):
         from slangnb.devices.backend import enumerate_backends
 
