@@ -315,6 +315,8 @@ def memory_way(leaf: str) -> Way:
 def sums_way(scalar: str, start: int, shape: tuple[int, ...], dtype: Any) -> Way:
     """Give the gradient of a shared leaf from the sums."""
     count = math.prod(shape)
+    if not shape and DTYPES[scalar] is dtype:
+        return lambda made, totals: totals[scalar].select(0, start)
 
     def way(made: Mapping[str, Any], totals: Mapping[str, Any]) -> Any:
         found = totals[scalar].narrow(0, start, count).view(shape)
@@ -349,12 +351,15 @@ def addresses(tensors: Sequence[Any]) -> list[int]:
     Raises
     ------
     NotFusedError
-        For tensors without memory, as they are within ``torch.vmap``.
+        For tensors without memory, as they are within ``torch.vmap`` or once their storage was resized to nothing.
     """
     try:
-        return [t.data_ptr() for t in tensors]
+        found = [t.data_ptr() for t in tensors]
     except RuntimeError as error:
         raise NotFusedError(str(error)) from error
+    if 0 in found:
+        raise NotFusedError("a tensor's memory was given back")
+    return found
 
 
 def named_values(values: Mapping[Any, Any], describe: Callable[[Any], Any]) -> dict[Any, Any]:

@@ -25,9 +25,14 @@ def test_only_cuda_shares_a_context(session: Any) -> None:
 def test_the_session_is_in_the_primary_context(session: Any) -> None:
     if session.backend.name != "cuda":
         pytest.skip("the session is not on CUDA")
+    import slangpy as spy
+
     ordinal = ordinal_of(session.backend.luid)
     assert ordinal is not None
-    assert set(map(str, primary_context(ordinal))) <= set(map(str, session.device.native_handles))
+    kind = spy.NativeHandleType.CUcontext
+    own, shared = ([h for h in hs if h.type == kind] for hs in (session.device.native_handles, primary_context(ordinal)))
+    assert len(own) == 1
+    assert own == shared
 
 
 def test_calls_from_another_thread(session: Any) -> None:

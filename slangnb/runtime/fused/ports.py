@@ -29,21 +29,24 @@ class Input:
         self._session, self._main = session, main
         self._name = f"sn_in_{g.leaf.id}"
         self._names = [f"{self._name}_{k}" for k in range(len(g.leaf.parts))]
+        self._number = g.leaf.access == "uniform" and len(self._names) == 1
+        self._addressed = g.held.kind == "array"
         self._tensor: slangpy.Tensor | None = None
         self._storage: slangpy.Buffer | None = None
         self._own: slangpy.Buffer | None = None
 
     def bind(self, value: Any) -> None:
         """Bind the value of this call."""
+        if self._number and type(value) is float:
+            self._main.set(self._names[0], value)
+            return
+        if self._addressed:
+            self._main.set(self._name, value if type(value) is int else value.address)
+            return
         g = self.given
         if g.leaf.access == "uniform":
-            if type(value) is float and len(self._names) == 1:
-                self._main.set(self._names[0], value)
-                return
             for name, n in zip(self._names, scalars(value, g.held.kind, g.leaf.type, g.argument).tolist(), strict=True):
                 self._main.set(name, n)
-        elif g.held.kind == "array":
-            self._main.set(self._name, value if type(value) is int else value.address)
         elif g.held.kind == "tensor" and not g.held.copied:
             data = value.storage
             if value is not self._tensor or data is not self._storage:
