@@ -179,7 +179,7 @@ def load_built(build: Build) -> Any:
 
     if build.done.exists():
         build.done.touch()
-    return slangtorch.loadModule(**build.request())
+    return slangtorch.loadModule(**build.request())  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def prune(folder: Path, most: int = MOST_KEPT) -> None:
