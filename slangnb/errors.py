@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import linecache
 import os
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -16,7 +18,8 @@ from types import TracebackType
 _PACKAGE = str(Path(__file__).parent) + os.sep
 _COLOURS = {"error": "31", "warning": "33", "note": "36", "remedy": "32", "bold": "1", "muted": "2"}
 
-
+#: Under this name the notebook stores with IPython what colours Slang code; this room knows no lexer.
+CODE_COLOURS = "slangnb_code_colours"
 #: How many diagnostics an error shows; all are in its `diagnostics`.
 MOST_SHOWN = 8
 
@@ -71,26 +74,29 @@ class Diagnostic:
     notes: tuple[Diagnostic, ...] = field(default=())
     remedy: str = ""
 
-    def render(self, colour: bool = False) -> str:
-        """Give the message, the place, the source line with a caret, the notes and the remedy as text."""
+    def render(self, colour: bool = False, paint: Callable[[str], str] = str) -> str:
+        """Give the message, the place, the source line with a caret, the notes and the remedy as text.
+
+        `paint` colours the source line.
+        """
         code = f"[{self.code}]" if self.code else ""
         lines = [f"{_paint(self.severity + code, self.severity, colour)}: {self.message}"]
         if self.line:
             lines.append(f"  --> {self.file}, line {self.line}" if self.file else f"  --> line {self.line}")
         if self.source:
-            lines += _excerpt(self, colour)
+            lines += _excerpt(self, colour, paint)
         for note in self.notes:
-            lines += ["  " + text for text in note.render(colour).splitlines()]
+            lines += ["  " + text for text in note.render(colour, paint).splitlines()]
         if self.remedy:
             lines.append(f"  {_paint('remedy', 'remedy', colour)}: {self.remedy}")
         return "\n".join(lines)
 
 
-def _excerpt(d: Diagnostic, colour: bool) -> list[str]:
+def _excerpt(d: Diagnostic, colour: bool, paint: Callable[[str], str]) -> list[str]:
     """Source line and caret; tabs become four spaces in both, so that the caret stays under its character."""
     number = str(d.line)
     bar = _paint("|", "muted", colour)
-    lines = [f"  {number} {bar} {d.source.expandtabs(4)}"]
+    lines = [f"  {number} {bar} {paint(d.source.expandtabs(4))}"]
     if d.column:
         before = d.source[: d.column - 1].expandtabs(4)
         marked = d.source[d.column - 1 : d.column - 1 + d.length].expandtabs(4)
@@ -124,8 +130,8 @@ class SlangNbError(Exception):
     def __str__(self) -> str:
         return f"{self.message}\nremedy: {self.remedy}" if self.remedy else self.message
 
-    def render(self, colour: bool = True) -> str:
-        """Give the whole error as text: name, message, the person's own line, remedy."""
+    def render(self, colour: bool = True, paint: Callable[[str], str] = str) -> str:
+        """Give the whole error as text: name, message, the person's own line, remedy; `paint` colours Slang code."""
         text = f"{_paint(type(self).__name__, 'error', colour)}: {self.message}"
         place = _callers_line(self.__traceback__)
         if place:
@@ -136,7 +142,8 @@ class SlangNbError(Exception):
 
     def _render_traceback_(self) -> list[str]:
         """Hook of IPython: the lines to show in place of a Python traceback."""
-        return self.render(colour=True).splitlines()
+        colour, paint = _shell_colours()
+        return self.render(colour, paint).splitlines()
 
 
 class CompileError(SlangNbError):
@@ -153,12 +160,12 @@ class CompileError(SlangNbError):
         errors = [d for d in self.diagnostics if d.severity == "error"]
         super().__init__("\n".join(d.render() for d in errors or self.diagnostics), remedy=remedy)
 
-    def render(self, colour: bool = True) -> str:
-        """Give all diagnostics with carets and remedies."""
+    def render(self, colour: bool = True, paint: Callable[[str], str] = str) -> str:
+        """Give all diagnostics with carets and remedies; `paint` colours the source lines."""
         errors = sum(d.severity == "error" for d in self.diagnostics)
         title = f"{errors} errors" if errors != 1 else "1 error"
         head = f"{_paint(type(self).__name__, 'error', colour)}: {title} in Slang code"
-        body = [d.render(colour) for d in self.diagnostics[:MOST_SHOWN]]
+        body = [d.render(colour, paint) for d in self.diagnostics[:MOST_SHOWN]]
         if len(self.diagnostics) > MOST_SHOWN:
             body.append(f"... and {len(self.diagnostics) - MOST_SHOWN} more")
         tail = [f"  {_paint('remedy', 'remedy', colour)}: {self.remedy}"] if self.remedy else []
@@ -190,6 +197,17 @@ class BackendError(SlangNbError):
 
 class GradientWarning(UserWarning):
     """A gradient that may be wrong, or that is zero or not finite; said once, with the likely cause."""
+
+
+def _shell_colours() -> tuple[bool, Callable[[str], str]]:
+    """Say whether the IPython that shows an error has colours, and what colours Slang code there."""
+    module = sys.modules.get("IPython")
+    shell = module.get_ipython() if module is not None else None
+    if shell is None:
+        return True, str
+    if shell.colors.lower() == "nocolor":
+        return False, str
+    return True, shell.meta.get(CODE_COLOURS, str)
 
 
 def _callers_line(trace: TracebackType | None) -> str:

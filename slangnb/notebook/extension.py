@@ -10,7 +10,7 @@ from slangnb.devices import driver
 from slangnb.notebook import display, inspection
 from slangnb.notebook.magics import SlangMagics
 from slangnb.runtime.session import has_session, session
-from slangnb.views import frontend
+from slangnb.views import stored
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
@@ -37,7 +37,7 @@ def unload_ipython_extension(shell: InteractiveShell) -> None:
     shell.magics_manager.registry.pop("SlangMagics", None)
     display.unregister(shell)
     inspection.unregister(shell)
-    frontend.release(shell)  # before the device, which live views read
+    stored.release(shell)  # before the device, which live views read
     if has_session():
         session().close()
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from slangnb.compiler.torch_source import torch_mark
 from slangnb.errors import CallError
-from slangnb.interop.slangtorch_progress import Show, printed
+from slangnb.interop.slangtorch.progress import Show, printed
 from slangnb.notebook.options import parse_define
 
 if TYPE_CHECKING:
-    from slangnb.interop.slangtorch_load import Made
+    from slangnb.interop.slangtorch.load import Made
     from slangnb.notebook.magics import SlangMagics
 
 
@@ -25,7 +25,7 @@ def run(magics: SlangMagics, options: Any, cell: str, name: str | None, label: s
     CallError
         For options that are SlangPy's.
     """
-    from slangnb.interop.slangtorch_load import compile_source
+    from slangnb.interop.slangtorch.load import compile_source
 
     refuse(options, torch_mark(cell))
     quiet = options.quiet or magics.quiet
@@ -63,7 +63,7 @@ def refuse(options: Any, mark: str) -> None:
 
 def load_file(magics: SlangMagics, path: str) -> bool:
     """Compile a file if it is one for slangtorch; tell whether it was."""
-    from slangnb.interop.slangtorch_load import compile_source
+    from slangnb.interop.slangtorch.load import compile_source
     from slangnb.runtime.building import read_file
 
     file = Path(path)

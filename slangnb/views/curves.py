@@ -28,6 +28,7 @@ from slangnb.views.style import (
     VALUE_SOFT,
     clip,
     finite,
+    for_words,
     index_ticks,
     plain_axes,
     value_ticks,
@@ -47,7 +48,7 @@ def scalar(ax: Axes, panel: Panel, role: Role) -> None:
     elif panel.array.dtype.kind != "f":
         words = panel.text
     elif role == "gradient" and value:
-        colour = POSITIVE if value > 0 else NEGATIVE
+        colour = for_words(POSITIVE if value > 0 else NEGATIVE)
     ax.text(0, 0.45, words, family=MONO, size=20, color=colour, va="center")
 
 
@@ -240,7 +241,7 @@ def _end_labels(ax: Axes, panel: Panel, span: tuple[float, float]) -> None:
             va="center",
             size=8,
             weight="bold",
-            color=COMPONENTS[row],
+            color=for_words(COMPONENTS[row]),
         )
 
 
@@ -272,5 +273,5 @@ def area(ax: Axes, panel: Panel, row: int, width: float) -> None:
             va="center",
             size=8,
             weight="bold",
-            color=COMPONENTS[row],
+            color=for_words(COMPONENTS[row]),
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from slangnb.views import curves, raster
 from slangnb.views.model import PairModel, Panel, Role
-from slangnb.views.page import DPI, Page, render, shorten
+from slangnb.views.page import DPI, Drawing, Page, render, shorten
 from slangnb.views.style import CELLS, INK, MARK, MONO, MUTED, PAPER, SMALL
 from slangnb.views.text import heading, statistics
 
@@ -211,7 +211,23 @@ def page_size(models: Sequence[PairModel], title: str = "") -> tuple[float, floa
     return max(row.width for row in rows), sum(row.height for row in rows) + (0.36 if title else 0.0)
 
 
-def to_png(models: PairModel | Sequence[PairModel], dpi: int = DPI, *, title: str = "") -> bytes:
+def drawing(models: Sequence[PairModel], title: str = "") -> Drawing:
+    """Give the size in inches of pair views under one another, and what draws them."""
+    rows = [_plan(model) for model in models]
+
+    def draw(page: Page) -> None:
+        top = 0.0
+        if title:
+            page.text(_LEFT, 0.28, shorten(title), size=14, weight="bold", color=INK)
+            top = 0.36
+        for row in rows:
+            _draw_row(page, row, top)
+            top += row.height
+
+    return page_size(models, title), draw
+
+
+def to_png(models: PairModel | Sequence[PairModel], dpi: int = DPI, *, title: str = "", quick: bool = False) -> bytes:
     """Draw pair views under one another.
 
     Parameters
@@ -221,6 +237,8 @@ def to_png(models: PairModel | Sequence[PairModel], dpi: int = DPI, *, title: st
         Pixels per inch; a row with a gradient is 9.4 inches wide.
     title : str
         Written above all rows.
+    quick : bool
+        Whether others compress it.
 
     Returns
     -------
@@ -235,15 +253,4 @@ def to_png(models: PairModel | Sequence[PairModel], dpi: int = DPI, *, title: st
     b'PNG'
     """
     models = [models] if isinstance(models, PairModel) else list(models)
-    rows = [_plan(model) for model in models]
-
-    def draw(page: Page) -> None:
-        top = 0.0
-        if title:
-            page.text(_LEFT, 0.28, shorten(title), size=14, weight="bold", color=INK)
-            top = 0.36
-        for row in rows:
-            _draw_row(page, row, top)
-            top += row.height
-
-    return render(page_size(models, title), draw, dpi)
+    return render(*drawing(models, title), dpi, quick=quick)

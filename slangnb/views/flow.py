@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from slangnb.views.measure import Array, Floats, Histogram, Stats
 from slangnb.views.model import PairModel, Panel
 from slangnb.views.still import StillView, table
 from slangnb.views.text import heading, number
+
+if TYPE_CHECKING:
+    from slangnb.views.page import Drawing
 
 #: More tensors than this are shown as a flow unless it is said otherwise.
 MOST_STACKED = 4
@@ -233,15 +237,10 @@ class FlowView(StillView):
     def __repr__(self) -> str:
         return plain(self.model)
 
-    def _size(self) -> tuple[float, float]:
-        from slangnb.views.flow_figure import page_size
+    def _drawing(self) -> Drawing:
+        from slangnb.views.flow_figure import drawing
 
-        return page_size(self.model)
-
-    def _draw(self) -> bytes:
-        from slangnb.views.flow_figure import to_png
-
-        return to_png(self.model, title=self.title)
+        return drawing(self.model, self.title)
 
     def _alternative(self) -> str:
         return alternative(self.model)

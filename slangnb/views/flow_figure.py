@@ -9,17 +9,20 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 
 from slangnb.views.flow import MOST_DRAWN, FlowModel, FlowRow, FlowSide
-from slangnb.views.page import DPI, Page, render, shorten
+from slangnb.views.page import DPI, Drawing, Page, render, shorten
 from slangnb.views.style import (
     GRID,
     INK,
+    KEPT,
     MARK,
     MONO,
     MUTED,
     NEGATIVE,
+    PAPER,
     POSITIVE,
     VALUE,
     clip,
+    for_words,
     plain_axes,
 )
 from slangnb.views.text import number
@@ -41,8 +44,8 @@ def _drawn(model: FlowModel) -> int:
     return min(len(model.rows), MOST_DRAWN)
 
 
-def to_png(model: FlowModel, dpi: int = DPI, *, title: str = "gradient flow") -> bytes:
-    """Draw the flow as a PNG; the same model gives the same bytes."""
+def drawing(model: FlowModel, title: str = "gradient flow") -> Drawing:
+    """Give the size of the picture, and what draws it."""
     rows = model.rows[: _drawn(model)]
 
     def draw(page: Page) -> None:
@@ -63,7 +66,12 @@ def to_png(model: FlowModel, dpi: int = DPI, *, title: str = "gradient flow") ->
             caption = page.text(_NAME, _TOP + height + 0.42, model.caption, size=8, color=MUTED, style="italic")
             page.fit(caption, _PAGE - 2 * _NAME)
 
-    return render(page_size(model), draw, dpi)
+    return page_size(model), draw
+
+
+def to_png(model: FlowModel, dpi: int = DPI, *, title: str = "gradient flow") -> bytes:
+    """Draw the flow as a PNG; the same model gives the same bytes."""
+    return render(*drawing(model, title), dpi)
 
 
 def _heads(page: Page) -> None:
@@ -72,7 +80,7 @@ def _heads(page: Page) -> None:
     first = page.text(_NORMS, _TOP - 0.14, "norm of ", size=9.5, color=INK)
     left = _NORMS + page.wide(first) + 0.05
     for words, colour in (("value", VALUE), ("gradient", POSITIVE)):
-        one = page.text(left, _TOP - 0.14, words, size=9.5, color=colour, weight="bold")
+        one = page.text(left, _TOP - 0.14, words, size=9.5, color=for_words(colour), weight="bold")
         left += page.wide(one) + 0.1
     page.text(_RATIO, _TOP - 0.14, "ratio", size=9.5, color=INK)
 
@@ -91,7 +99,7 @@ def _words(page: Page, row: FlowRow, top: float) -> None:
     for side, down, colour in ((row.value, 0.25, VALUE), (row.gradient, 0.43, POSITIVE)):
         if side is None:
             continue
-        zeros = page.text(_COUNTS, top + down, _short(side.stats.zeros), size=8, family=MONO, color=colour)
+        zeros = page.text(_COUNTS, top + down, _short(side.stats.zeros), size=8, family=MONO, color=for_words(colour))
         bad = side.stats.nan
         page.text(
             _COUNTS + max(0.36, page.wide(zeros) + 0.08),
@@ -241,7 +249,9 @@ def _norms(ax: Axes, rows: tuple[FlowRow, ...], decades: tuple[int, int]) -> Non
                     ha="right" if inside else "left",
                     va="center",
                     size=6,
-                    color="#ffffff" if inside else INK,
+                    # On orange only ink can be read, in every theme.
+                    color=INK if not inside or colour == POSITIVE else PAPER,
+                    gid=KEPT if inside and colour == POSITIVE else None,
                     family=MONO,
                 )
 

@@ -136,10 +136,21 @@ def _colours(part: Part) -> tuple[dict[str, Any], bytes]:
 def _line(part: Part, limits: Limits) -> tuple[dict[str, Any], bytes]:
     layers, width = part.array.shape
     about = {"layers": layers, "height": 1, "width": width, "lo": limits.lo, "hi": limits.hi, "soft": 0.0}
-    arrays = [part.array] if part.upper is None else [part.array, part.upper]
+    arrays: list[Array] = [part.array] if part.upper is None else [part.array, part.upper]
+    if any(a.dtype == np.float64 for a in arrays):
+        about["unit"], about["offset"], arrays = _scaled(arrays)
     marks = _marked(np.select([part.marks.nan, part.marks.pos_inf, part.marks.neg_inf], [253, 254, 255], 0)[:, None])
     about |= {"upper": part.upper is not None, "marks": marks}
     return about, b"".join(np.ascontiguousarray(a, "<f4").tobytes() for a in arrays)
+
+
+def _scaled(arrays: list[Array]) -> tuple[float, float, list[Array]]:
+    """Bring numbers into the range of single precision: each is then unit * number + offset."""
+    finite = np.concatenate([a[np.isfinite(a)] for a in arrays])
+    low, high = float(finite.min()), float(finite.max())
+    offset = low if high - low < 1e-4 * max(abs(low), abs(high)) else 0.0
+    unit = math.ldexp(1.0, math.frexp(max(abs(low - offset), abs(high - offset)))[1] - 1)
+    return unit, offset, [(a - offset) / unit for a in arrays]
 
 
 def pixels(
@@ -179,6 +190,7 @@ def pixels(
         panels.append({"role": role, "mode": look.mode if role == "gradient" else "", **about})
         data.append(raw)
     few = window.steps == (1, 1) and max(p.array.size for p in parts.values()) <= MOST_EXACT
+    few = few and all(p.array.dtype == np.float32 for p in parts.values())
     numbers = exact and window.kind != "line" and few
     if numbers:
         # Multiples of four, as a Float32Array wants them.

@@ -1,22 +1,12 @@
-"""Whether a browser watches the kernel, and when the numbers of live views may have changed."""
+"""What IPython tells about the page: whether one watches the kernel, and which cell shows a picture."""
 
 from __future__ import annotations
 
 import os
 import sys
-import weakref
+import zlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-
-from slangnb.runtime.session import has_session, session
-
-if TYPE_CHECKING:
-    from slangnb.views.live import LivePair
-
-#: Pictures that stay alive at the same time.
-MOST_KEPT = 40
-#: Their name in `shell.meta`, IPython's place for what extensions store.
-_KEPT = "slangnb_live"
+from typing import Any
 
 
 def shell() -> Any:
@@ -49,70 +39,34 @@ def has_page() -> bool:
     return current is not None and from_browser(current.kernel.get_parent(), os.environ)
 
 
-def keep(shell: Any, widgets: list[LivePair], most: int = MOST_KEPT) -> None:
-    """Keep the widgets of the last pictures; those of older ones end, and their still pictures come out again.
+class Keys:
+    """Names the pictures that cells show: each has its own name, and has it again when the notebook runs again.
 
-    A widget holds its tensor, and ipywidgets holds the widget: a loop that displays would keep all that it made.
-    """
-    kept = shell.meta.setdefault(_KEPT, [])
-    kept.append(widgets)
-    while len(kept) > most:
-        for widget in kept.pop(0):
-            widget.close()
+    A name holds what the cell says, and which it is of those that say the same. What the picture shows has no part in
+    it: that changes with `update`, and with the fonts of a machine.
 
-
-def release(shell: Any) -> None:
-    """End all that lives: nothing follows cells any longer, and the still pictures come out again."""
-    for act in list(shell.events.callbacks["post_run_cell"]):
-        watch = getattr(act, "__self__", None)
-        if isinstance(watch, Watch):
-            watch.stop()
-    for widgets in shell.meta.pop(_KEPT, []):
-        for widget in widgets:
-            widget.close()
-
-
-class Watch:
-    """Refreshes a widget after cells, and after callbacks of other widgets, that changed its numbers.
-
-    IPython announces the end of both: nothing needs to be patched, and the device is not read in the middle of a
-    cell. After a callback, tensors are only read again if slangnb wrote one, as its clock of writes tells; otherwise
-    each move of the pointer over a view would read them. After a cell they always are, because SlangPy's own writes go
-    around that clock. A loop inside of one cell calls `update()` itself.
+    Examples
+    --------
+    >>> keys, cell = Keys(), {"content": {"code": "view"}}
+    >>> keys.next({"header": {"msg_id": "1"}, **cell}), keys.next({"header": {"msg_id": "1"}, **cell})
+    ('fefdab8e-0-0', 'fefdab8e-0-1')
+    >>> keys.next({"header": {"msg_id": "2"}, **cell})
+    'fefdab8e-1-0'
     """
 
-    def __init__(self, widget: LivePair) -> None:
-        self._widget = weakref.ref(widget)
-        self._seen = _clock()
-        self._shell: Any = None
+    def __init__(self) -> None:
+        self._alike: dict[int, list[str]] = {}
+        self._run, self._count = "", 0
 
-    def start(self, shell: Any) -> None:
-        """Listen to IPython."""
-        self._shell = shell
-        shell.events.register("post_run_cell", self._after_cell)
-        shell.events.register("post_execute", self._after_message)
-
-    def stop(self) -> None:
-        """Listen no more."""
-        if self._shell is not None:
-            self._shell.events.unregister("post_run_cell", self._after_cell)
-            self._shell.events.unregister("post_execute", self._after_message)
-            self._shell = None
-
-    def _after_cell(self, _result: object = None) -> None:
-        self._look(True)
-
-    def _after_message(self) -> None:
-        self._look(_clock() != self._seen)
-
-    def _look(self, likely: bool) -> None:
-        widget = self._widget()
-        if widget is None or widget.comm is None:
-            self.stop()
-        elif likely and widget.seen and widget.changed():
-            self._seen = _clock()
-            widget.update()
-
-
-def _clock() -> int:
-    return session().writes.now if has_session() else 0
+    def next(self, request: Mapping[str, Any]) -> str:
+        """Name the next picture of the request that runs now."""
+        content, run = request.get("content", {}), str(request.get("header", {}).get("msg_id", ""))
+        self._count = self._count + 1 if run == self._run else 0
+        self._run = run
+        # JupyterLab says which cell runs, as does a widget that calls back; elsewhere each run is another cell.
+        cell = str(request.get("metadata", {}).get("cellId") or content.get("comm_id") or run)
+        code = zlib.crc32(str(content.get("code", "")).strip().encode())
+        alike = self._alike.setdefault(code, [])
+        if cell not in alike:
+            alike.append(cell)
+        return f"{code:08x}-{alike.index(cell)}-{self._count}"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slangnb.errors import CallError
+from slangnb.views import stored
 from slangnb.views.model import PairModel
+from slangnb.views.pair import MOST_LIVE
 from slangnb.views.snapshots import (
     Frame,
     Norms,
@@ -21,8 +23,12 @@ from slangnb.views.snapshots import (
     wanted,
 )
 from slangnb.views.source import Source
-from slangnb.views.still import StillView, checked_path, table
+from slangnb.views.still import KINDS, StillView, checked_path, chosen, table
 from slangnb.views.text import number
+
+if TYPE_CHECKING:
+    from slangnb.views.live import LivePair
+    from slangnb.views.page import Drawing
 
 #: The curves of norms are drawn from at most so many steps.
 MOST_NORMS = 2048
@@ -32,6 +38,9 @@ PAGE_FRAMES, GIF_FRAMES = 24, 32
 
 class History(StillView):
     """Snapshots of tensors and their gradients over steps, bounded in number and in bytes.
+
+    Where a browser watches, it comes alive: the pair view at the last step, with a slider to the other steps and a
+    button to play them. What the notebook stores is a picture of three steps and the norms over all of them.
 
     When it is full, every second snapshot is dropped, and from then on only every second one is taken: what is kept
     always spans all steps evenly. The last step is always there.
@@ -77,6 +86,7 @@ class History(StillView):
         self._norms: tuple[Norms, ...] = ()
         self._last_norms: Norms | None = None
         self._count, self._stride, self._norm_stride = 0, 1, 1
+        self._widgets: list[LivePair] = []
 
     @property
     def title(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -122,8 +132,11 @@ class History(StillView):
             self._kept, self._stride = thin(self._kept), 2 * self._stride
         if len(self._norms) > MOST_NORMS:
             self._norms, self._norm_stride = thin(self._norms), 2 * self._norm_stride
-        for drawn in ("_png", "_small"):
+        for drawn in ("_png", "_stored"):
             vars(self).pop(drawn, None)
+        for widget in self._widgets:
+            widget.update()
+        stored.changed(self)
 
     def update(self, step: int | None = None) -> None:
         """Read the tensors again, and take a snapshot.
@@ -204,7 +217,7 @@ class History(StillView):
 
     @property
     def widget(self) -> Any:
-        """A slider through the steps, with playback, as a Jupyter widget.
+        """The live view as a Jupyter widget, to be placed among others; several tensors come in a box.
 
         Raises
         ------
@@ -213,9 +226,56 @@ class History(StillView):
         """
         if self._latest is None:
             raise CallError("the history has no steps yet", remedy="call history.update or history.add first")
-        from slangnb.views.history_player import player
+        made = self.make_widgets("")
+        if len(made) == 1:
+            return made[0]
+        import ipywidgets
 
-        return player(self.frames)
+        return ipywidgets.VBox(made)
+
+    def make_widgets(self, key: str) -> list[LivePair]:
+        """Make widgets that draw over the static picture of that key; those without a key stand by themselves."""
+        count = 0 if self._latest is None else len(self._latest.models)
+        if not 0 < count <= (MOST_LIVE if key else count):
+            return []
+        # anywidget is only needed, and only imported, where there is something to be alive in.
+        from slangnb.views.history_live import make_widgets
+
+        made = make_widgets(lambda: self._snapshots, key)
+        self._widgets = [w for w in self._widgets if w.comm is not None] + made
+        return made
+
+    @property
+    def alive(self) -> bool:
+        """Whether something of it is alive in a page."""
+        return any(widget.comm is not None for widget in self._widgets)
+
+    def measure(self) -> None:
+        """Snapshots do not change: there is nothing to take before other code writes to the tensors."""
+
+    def follow(self) -> None:
+        """A history takes a snapshot when it is told to."""
+
+    def _repr_mimebundle_(
+        self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
+    ) -> tuple[dict[str, str], dict[str, dict[str, int]]]:
+        kept = chosen(include, exclude)
+        return self.bundle(stored.place(self) if "text/html" in kept else "", kept)
+
+    def _ipython_display_(self) -> None:
+        """Show the value of a cell so that it can be drawn again; IPython does the rest as ever."""
+        publisher = stored.publisher()
+        if publisher is None:
+            raise NotImplementedError
+        data, metadata = self._repr_mimebundle_()
+        publisher.publish(data=data, metadata=metadata)
+
+    def bundle(self, key: str, kinds: Collection[str] = KINDS) -> tuple[dict[str, str], dict[str, dict[str, int]]]:
+        """Give what is displayed, by MIME type; in the page it has that name."""
+        data, metadata = self._bundle(kinds)
+        if "text/html" in data:
+            data["text/html"] = stored.named(data["text/html"], key)
+        return data, metadata
 
     def save(self, path: str | Path) -> Path:
         """Write the history to a file.
@@ -250,15 +310,10 @@ class History(StillView):
         frames = self.frames
         return tuple(frames[i] for i in spread(len(frames), most))
 
-    def _size(self) -> tuple[float, float]:
-        from slangnb.views.history_figure import page_size
+    def _drawing(self) -> Drawing:
+        from slangnb.views.history_figure import drawing
 
-        return page_size(self._chosen(3), self.norms)
-
-    def _draw(self) -> bytes:
-        from slangnb.views.history_figure import to_png
-
-        return to_png(self._chosen(3), self.norms, title=self.title, caption=self._caption())
+        return drawing(self._chosen(3), self.norms, self.title, self._caption())
 
     def _caption(self) -> str:
         if self._latest is None:

@@ -12,9 +12,9 @@ from matplotlib.ticker import LogLocator, NullLocator
 
 from slangnb.views import curves, raster
 from slangnb.views.model import Panel, Role
-from slangnb.views.page import DPI, Page, render, shorten
+from slangnb.views.page import Drawing, Page, shorten
 from slangnb.views.snapshots import Frame, Norms, drawable_norm
-from slangnb.views.style import GRID, INK, MARK, MUTED, POSITIVE, SMALL, VALUE, index_ticks, plain_axes
+from slangnb.views.style import GRID, INK, MARK, MUTED, POSITIVE, SMALL, VALUE, for_words, index_ticks, plain_axes
 from slangnb.views.text import heading, number
 
 # Inches.
@@ -80,10 +80,8 @@ def _band(frames: Sequence[Frame], place: int, role: Role) -> float:
     return tall + (_TICKS if drawn else 0) + (_STRIP + _TICKS if any(map(_scaled, panels)) else 0) + _ROW_GAP
 
 
-def to_png(
-    frames: Sequence[Frame], norms: Sequence[Norms], dpi: int = DPI, *, title: str = "history", caption: str = ""
-) -> bytes:
-    """Draw steps side by side as a PNG; the same frames give the same bytes.
+def drawing(frames: Sequence[Frame], norms: Sequence[Norms], title: str = "history", caption: str = "") -> Drawing:
+    """Give the size of a picture of steps side by side, and what draws it.
 
     Parameters
     ----------
@@ -91,7 +89,7 @@ def to_png(
         At most three, with limits that all share.
     norms : sequence of Norms
         Over the steps.
-    dpi, title, caption
+    title, caption
     """
 
     def draw(page: Page) -> None:
@@ -108,7 +106,7 @@ def to_png(
                 _norms(page, frames, norms, top)
         page.fit(page.text(0.3, page.height - 0.16, caption, size=8, color=MUTED, style="italic"), _PAGE - 0.6)
 
-    return render(page_size(frames, norms), draw, dpi)
+    return page_size(frames, norms), draw
 
 
 def _steps(page: Page, frames: Sequence[Frame]) -> float:
@@ -194,7 +192,7 @@ def _norms(page: Page, frames: Sequence[Frame], norms: Sequence[Norms], top: flo
     sides = [("value", VALUE), *([("gradient", POSITIVE)] if any(v for n in norms for v in n.gradient) else [])]
     left = _LEFT + page.wide(page.text(_LEFT, top + 0.18, "norm of ", size=9.5, color=INK)) + 0.05
     for words, colour in sides:
-        left += page.wide(page.text(left, top + 0.18, words, size=9.5, color=colour, weight="bold")) + 0.1
+        left += page.wide(page.text(left, top + 0.18, words, size=9.5, color=for_words(colour), weight="bold")) + 0.1
     page.text(left, top + 0.18, "over steps", size=9.5, color=INK)
     named = 1 < len(models) <= _MOST_ROWS
     wide = _PAGE - _LEFT - (_NAMES if named else _RIGHT)
@@ -222,7 +220,16 @@ def _norms(page: Page, frames: Sequence[Frame], norms: Sequence[Norms], top: flo
     for wanted, name, colour in sorted(ends) if named else []:
         # Apart enough to be read.
         height = max(wanted, height + 0.13)
-        ax.text(1.008, height, name, transform=ax.transAxes, va="center", size=7.5, color=colour, parse_math=False)
+        ax.text(
+            1.008,
+            height,
+            name,
+            transform=ax.transAxes,
+            va="center",
+            size=7.5,
+            color=for_words(colour),
+            parse_math=False,
+        )
 
 
 def _norm_axes(ax: Axes, norms: Sequence[Norms]) -> None:

@@ -12,10 +12,13 @@ import numpy as np
 from matplotlib.colors import to_rgba_array
 
 from slangnb.errors import CallError
-from slangnb.views.figure import page_size, to_png
+from slangnb.views.compact import compact
+from slangnb.views.figure import drawing, page_size, to_png
 from slangnb.views.html import alternative_text
+from slangnb.views.overlay import overlay
+from slangnb.views.page import render_both
 from slangnb.views.snapshots import Frame
-from slangnb.views.still import CSS_PIXELS, document
+from slangnb.views.still import CSS_PIXELS, STILL, document
 from slangnb.views.style import (
     COMPONENTS,
     GRID,
@@ -59,6 +62,7 @@ _SCRIPT = """<script>
   const draw = () => {
     const frame = frames[+slider.value];
     img.src = "data:image/png;base64," + frame.png;
+    img.parentElement.style.setProperty("--slangnb-dark", `url(data:image/png;base64,${frame.dark})`);
     img.alt = frame.alt;
     said.textContent = "step " + frame.step;
     slider.setAttribute("aria-valuetext", said.textContent);
@@ -176,12 +180,16 @@ def page(frames: Sequence[Frame], still: str, title: str) -> str:
     """
     parts: list[str] = []
     for frame in frames:
-        png = base64.b64encode(_drawn(frame, _DPI)).decode("ascii")
-        said = alternative_text(frame.models, f"step {frame.step}")
-        parts.append(f'{{"step":{frame.step},"png":"{png}","alt":{_json(said)}}}')
+        title_ = f"step {frame.step}"
+        light, dark = render_both(*drawing(frame.models, title_), _DPI)
+        pngs = [base64.b64encode(png).decode("ascii") for png in (compact(light), overlay(dark, light))]
+        said = alternative_text(frame.models, title_)
+        parts.append(f'{{"step":{frame.step},"png":"{pngs[0]}","dark":"{pngs[1]}","alt":{_json(said)}}}')
     width = round(max(page_size(frame.models, "step")[0] for frame in frames) * CSS_PIXELS)
     player = (
-        f'<section class="player" aria-label="{escape(title)}"><img width="{width}" alt="">'
+        f'<section class="player" aria-label="{escape(title)}">'
+        f'<span class="{STILL}" style="display:block;position:relative;max-width:{width}px">'
+        f'<img width="{width}" alt=""></span>'
         f'<div><button type="button">play</button><input type="range" min="0" max="{len(frames) - 1}" step="1" '
         f'value="{len(frames) - 1}" aria-label="step"><output aria-live="polite"></output></div></section>'
     )

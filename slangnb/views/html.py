@@ -5,16 +5,15 @@ Nothing but inline styles, in the colours of the page it lands on, so that it re
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 from html import escape
 
 from slangnb.views.figure import page_size
 from slangnb.views.model import PairModel, Panel, Role
 from slangnb.views.still import document as whole_page
+from slangnb.views.still import figure
 from slangnb.views.text import alternative, heading, mean, number
 
-_CSS_PIXELS = 96
 _COLUMNS = ("min", "max", "mean", "std", "norm", "zeros", "NaN", "+Inf", "-Inf")
 _CELL = "padding:0.1em 0.9em 0.1em 0;text-align:right;border:0;background:none"
 _HEAD = _CELL + ";font-weight:normal;opacity:0.65"
@@ -55,14 +54,14 @@ def _section(model: PairModel) -> str:
     return f'<div style="margin-top:0.3em">{line}</div>' + ("" if model.value.stats.empty else _table(model))
 
 
-def fragment(models: Sequence[PairModel], png: bytes, *, title: str = "") -> str:
+def fragment(models: Sequence[PairModel], *pngs: bytes, title: str = "") -> str:
     """Write a `<figure>` that stands by itself: the picture inside, and its numbers folded away below it.
 
     Parameters
     ----------
     models : sequence of PairModel
-    png : bytes
-        Their picture, from `slangnb.views.figure.to_png`.
+    *pngs : bytes
+        Their picture; a second one is for dark themes.
     title : str
 
     Returns
@@ -78,20 +77,11 @@ def fragment(models: Sequence[PairModel], png: bytes, *, title: str = "") -> str
     >>> "a &lt; b" in page, "<script" in page
     (True, False)
     """
-    width = round(page_size(models, title)[0] * _CSS_PIXELS)
-    source = base64.b64encode(png).decode("ascii")
-    said = escape(alternative_text(models, title))
-    return (
-        f'<figure style="margin:0;max-width:{width}px">'
-        f'<img src="data:image/png;base64,{source}" alt="{said}" width="{width}" '
-        'style="display:block;max-width:100%;height:auto;border-radius:6px">'
-        '<figcaption><details style="margin-top:0.3em;overflow-x:auto">'
-        '<summary style="cursor:pointer;font-size:0.85em;opacity:0.65">numbers</summary>'
-        f"{''.join(_section(model) for model in models)}</details></figcaption></figure>"
-    )
+    sections = "".join(_section(model) for model in models)
+    return figure(pngs, alternative_text(models, title), page_size(models, title)[0], sections)
 
 
-def document(models: Sequence[PairModel], png: bytes, *, title: str = "") -> str:
+def document(models: Sequence[PairModel], *pngs: bytes, title: str = "") -> str:
     """Write a whole HTML file around `fragment`."""
     name = title or ", ".join(model.name for model in models)
-    return whole_page(name, fragment(models, png, title=title))
+    return whole_page(name, fragment(models, *pngs, title=title))

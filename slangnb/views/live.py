@@ -67,6 +67,11 @@ class LivePair(anywidget.AnyWidget):
         self.observe(self._redraw, "look")
 
     @property
+    def source(self) -> Source:
+        """What it draws."""
+        return self._source
+
+    @property
     def seen(self) -> bool:
         """Whether a page has asked for the picture."""
         return self._asked and self.comm is not None
@@ -84,16 +89,10 @@ class LivePair(anywidget.AnyWidget):
                 self._read_again()
             else:
                 self._waiting = True
-                loop.call_later(left, self._flush)
+                loop.call_later(left, self.flush)
 
-    def changed(self) -> bool:
-        """Whether the numbers may be others than those drawn."""
-        try:
-            return self._source.changed()
-        except CallError:
-            return True
-
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Draw now what was left for later."""
         if self._waiting and self.seen:
             self._read_again()
 
@@ -140,12 +139,16 @@ class LivePair(anywidget.AnyWidget):
             model = self._model
             note = "gradient is 0 everywhere" if "gradient" in stats and stats["gradient"].all_zero else ""
         assert model is not None
-        about, data = frames.pixels(window, Look.of(self.look), stats)
+        about, data = frames.pixels(window, Look.of(self.look), self._spans(stats))
         about |= frames.words(model, stats, note) | {
             "axes": frames.about_axes(self._axes, source.shape, source.element)
         }
         about["gradient"] = source.has_gradient
         return about, data
+
+    def _spans(self, stats: dict[Role, Stats]) -> dict[Role, Stats]:
+        """Give what the scales cover: by default the elements themselves."""
+        return stats
 
     def _sentence(self) -> dict[str, Any]:
         model = self._source.model()
@@ -199,8 +202,7 @@ class LivePair(anywidget.AnyWidget):
         rows, columns = tuple(message["rows"]), tuple(message["columns"])
         window = source.window(self._axes, rows, columns, MOST)
         model = self._model if self._model is not None else source.model(self._axes)
-        stats = _stats(model)
-        about, data = frames.pixels(window, Look.of(self.look), stats)
+        about, data = frames.pixels(window, Look.of(self.look), self._spans(_stats(model)))
         self.send(answer | {"about": about, "seq": self.seq}, buffers=[data])
 
     def _turn(self, message: dict[str, Any]) -> None:

@@ -94,6 +94,11 @@ def _pieces(array: Array) -> Iterator[Floats]:
         yield flat[start : start + _PIECE].astype(np.float64)
 
 
+def _squares(numbers: Floats) -> float:
+    # A product of vectors would start as many threads as there are cores, which others need.
+    return float(np.add.reduce(np.square(numbers)))
+
+
 def measure(array: Array) -> Stats:
     """Compute the statistics of an array in float64.
 
@@ -131,12 +136,12 @@ def measure(array: Array) -> Stats:
     total = squares = 0.0
     for piece in _pieces(array):
         good = piece[np.isfinite(piece)] / scale
-        total, squares = total + float(good.sum()), squares + float(np.dot(good, good))
+        total, squares = total + float(good.sum()), squares + _squares(good)
     mean = total / finite
     spread = 0.0
     for piece in _pieces(array):
         away = piece[np.isfinite(piece)] / scale - mean
-        spread += float(np.dot(away, away))
+        spread += _squares(away)
     # The mean of equal numbers may round to just outside them.
     centre = min(max(mean * scale, low), high)
     deviation = 0.0 if low == high else float(np.sqrt(spread / finite)) * scale

@@ -13,6 +13,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from slangnb.views.dark import darken
 from slangnb.views.style import PAPER
 
 DPI = 144
@@ -59,14 +60,42 @@ def drawing() -> Iterator[None]:
         yield
 
 
-def render(size: tuple[float, float], draw: Callable[[Page], None], dpi: int = DPI) -> bytes:
-    """Draw a page of that many inches and give it as a PNG; the same drawing gives the same bytes."""
+Drawing = tuple[tuple[float, float], Callable[[Page], None]]
+"""The size of a page in inches, and what draws on it."""
+
+
+def render(
+    size: tuple[float, float], draw: Callable[[Page], None], dpi: int = DPI, *, dark: bool = False, quick: bool = False
+) -> bytes:
+    """Draw a page of that many inches and give it as a PNG; the same drawing gives the same bytes.
+
+    With `dark` it is drawn in the inks for dark themes; `quick` is for what is to be compressed by others.
+    """
     with drawing():
-        page = Page(*size)
-        page.figure.set_dpi(dpi)
-        draw(page)
-        file = io.BytesIO()
-        page.figure.savefig(file, format="png", dpi=dpi, facecolor=PAPER, metadata={"Software": None})
+        page = _drawn(size, draw, dpi)
+        return _png(page, dpi, dark=dark, quick=quick)
+
+
+def render_both(size: tuple[float, float], draw: Callable[[Page], None], dpi: int = DPI) -> tuple[bytes, bytes]:
+    """Draw a page once, and give it as two PNGs to be compressed: for light themes and for dark ones."""
+    with drawing():
+        page = _drawn(size, draw, dpi)
+        return _png(page, dpi, quick=True), _png(page, dpi, dark=True, quick=True)
+
+
+def _drawn(size: tuple[float, float], draw: Callable[[Page], None], dpi: int) -> Page:
+    page = Page(*size)
+    page.figure.set_dpi(dpi)
+    draw(page)
+    return page
+
+
+def _png(page: Page, dpi: int, *, dark: bool = False, quick: bool = False) -> bytes:
+    if dark:
+        darken(page.figure)
+    file = io.BytesIO()
+    options = {"compress_level": 1} if quick else {}
+    page.figure.savefig(file, format="png", dpi=dpi, facecolor="auto", metadata={"Software": None}, pil_kwargs=options)
     return file.getvalue()
 
 

@@ -10,10 +10,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slangnb.views import frontend
+from slangnb.errors import CallError
+from slangnb.views import stored
+from slangnb.views.measure import Array
 from slangnb.views.model import PairModel
 from slangnb.views.source import Source
-from slangnb.views.still import checked_path
+from slangnb.views.still import KINDS, STORED_DPI, checked_path, chosen
 from slangnb.views.text import plain
 
 if TYPE_CHECKING:
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 
 #: A picture of more rows than this stays still.
 MOST_LIVE = 8
+#: Where a picture, which is stored twice, and what a dark theme lays over it take more, it is light in every theme:
+#: ten views stay below a megabyte.
+MOST_BYTES = 69_000
 
 Bundle = tuple[dict[str, str], dict[str, dict[str, int]]]
 
@@ -30,6 +35,7 @@ class PairView:
 
     Where a browser watches, the picture comes alive: a script that the kernel sends draws over it. What is stored in
     the notebook is the picture alone, so that it is there without a kernel, on web viewers and in exported pages.
+    It is drawn again after updates, once the kernel has nothing else to do.
 
     The data are read when the view is made and in `update`: what else happens to a tensor does not change it.
 
@@ -61,18 +67,32 @@ class PairView:
         self.live = live
         self._sources = tuple(sources)
         self._widgets: list[LivePair] = []
+        self._stored: tuple[int, tuple[bytes, ...]] | None = None
 
     @property
     def models(self) -> tuple[PairModel, ...]:
         """What is drawn, one per row."""
         if self._models is None:
+            for widget in self._widgets:
+                widget.flush()
             self._models = tuple(one.model() for one in self._sources)
         return self._models
+
+    def measure(self) -> None:
+        """Take what `update` read for what is drawn, before other code writes to the tensors."""
+        self.models  # noqa: B018 - a property
+
+    @property
+    def alive(self) -> bool:
+        """Whether something of it is alive in a page."""
+        return any(widget.comm is not None for widget in self._widgets)
 
     @property
     def widget(self) -> Any:
         """The live view as a Jupyter widget, to be placed among others; several rows come in a box."""
-        made = self._make_widgets("")
+        made = self.make_widgets("")
+        if self.live:
+            stored.follow(self)
         if len(made) == 1:
             return made[0]
         import ipywidgets
@@ -94,30 +114,42 @@ class PairView:
         x  float64 (2,)
           value     [3. 3.]  min 3  max 3  mean 3  norm 4.243
         """
-        if not self._sources:
-            return
-        shown = [w for w in self._widgets if w.seen]
-        # Text and static picture are made when they are asked for: measuring takes longer than drawing.
-        for one in self._sources if not shown else ():
-            one.refresh()
+        if self._sources:
+            self._read(self._sources)
+
+    def follow(self) -> None:
+        """Read again what may have changed; tensors that are gone stay as they are."""
+        found = [one for one in self._sources if _changed(one)]
+        if found:
+            self._read(found, strict=False)
+
+    def _read(self, sources: Sequence[Source], *, strict: bool = True) -> None:
+        for one in sources:
+            shown = [w for w in self._widgets if w.source is one and w.seen]
+            for widget in shown:
+                widget.update()
+            try:
+                # Text and static picture are made when they are asked for: measuring takes longer than drawing.
+                if not shown:
+                    one.refresh()
+            except CallError:
+                if strict:
+                    raise
         self._models = None
         self.__dict__.pop("_png", None)
-        for widget in shown:
-            widget.update()
+        stored.changed(self)
 
-    def _make_widgets(self, key: str) -> list[LivePair]:
+    def make_widgets(self, key: str) -> list[LivePair]:
         """Make widgets that draw over the static picture of that key; those without a key stand by themselves."""
+        if not 0 < len(self._sources) <= (MOST_LIVE if key else len(self._sources)):
+            return []
         # anywidget is only needed, and only imported, where there is something to be alive in.
         from slangnb.views.live import LivePair
 
         # Lives in the page and the kernel only; what the notebook stores is the same on every run.
         group, count = uuid.uuid4().hex, len(self._sources)
         made = [LivePair(one, key=key, group=group, row=i, count=count) for i, one in enumerate(self._sources)]
-        self._widgets += made
-        current = frontend.shell()
-        if self.live and current is not None:
-            for widget in made:
-                frontend.Watch(widget).start(current)
+        self._widgets = [w for w in self._widgets if w.comm is not None] + made
         return made
 
     def __repr__(self) -> str:
@@ -135,29 +167,49 @@ class PairView:
         self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
     ) -> Bundle:
         """Give text, script-free HTML and PNG as one bundle, as IPython asks for it."""
-        from slangnb.views.compact import compact
+        kept = chosen(include, exclude)
+        named = bool(self._sources) and "text/html" in kept
+        return self.bundle(stored.place(self, live=self.live) if named else "", kept)
+
+    def _ipython_display_(self) -> None:
+        """Show the value of a cell so that it can be drawn again; IPython does the rest as ever."""
+        publisher = stored.publisher() if self._sources else None
+        if publisher is None:
+            raise NotImplementedError
+        data, metadata = self._repr_mimebundle_()
+        publisher.publish(data=data, metadata=metadata)
+
+    def bundle(self, key: str, kinds: Collection[str] = KINDS) -> Bundle:
+        """Give what is displayed, by MIME type; in the page it has that name."""
         from slangnb.views.figure import page_size
         from slangnb.views.html import fragment
 
-        width, height = page_size(self.models, self.title)
-        png = compact(self._png)
-        data = {
-            "text/plain": repr(self),
-            "text/html": self._html(fragment(self.models, png, title=self.title)),
-            "image/png": base64.b64encode(png).decode("ascii"),
-        }
+        data: dict[str, str] = {}
+        if "text/plain" in kinds:
+            data["text/plain"] = repr(self)
+        if "text/html" in kinds:
+            data["text/html"] = stored.named(fragment(self.models, *self._small(), title=self.title), key)
+        if "image/png" in kinds:
+            data["image/png"] = base64.b64encode(self._small()[0]).decode("ascii")
         # The size in CSS pixels keeps the picture sharp on dense screens instead of twice as large.
+        width, height = page_size(self.models, self.title)
         metadata = {"image/png": {"width": round(96 * width), "height": round(96 * height)}}
-        kept = [kind for kind in data if (not include or kind in include) and (not exclude or kind not in exclude)]
-        return {kind: data[kind] for kind in kept}, {kind: metadata[kind] for kind in kept if kind in metadata}
+        return data, metadata if "image/png" in data else {}
 
-    def _html(self, figure: str) -> str:
-        """Name the picture, so that its live form finds it on the page; by what it shows, the same on every run."""
-        key = f"{zlib.crc32(figure.encode()):08x}"
-        known = any(widget.key == key and widget.comm is not None for widget in self._widgets)
-        if not known and 0 < len(self._sources) <= MOST_LIVE and frontend.has_page():
-            frontend.keep(frontend.shell(), self._make_widgets(key))
-        return f'<div data-slangnb-view="{key}">{figure}</div>'
+    def _small(self) -> tuple[bytes, ...]:
+        """Draw the picture as a notebook keeps it, light and dark; the same numbers are not drawn twice."""
+        from slangnb.views.compact import compact
+        from slangnb.views.figure import drawing
+        from slangnb.views.overlay import overlay
+        from slangnb.views.page import render_both
+
+        state = _state(self.models)
+        if self._stored is None or self._stored[0] != state:
+            light, dark = render_both(*drawing(self.models, self.title), STORED_DPI)
+            small, over = compact(light), overlay(dark, light)
+            fits = 2 * len(small) + len(over) <= MOST_BYTES
+            self._stored = state, (small, over) if fits else (small,)
+        return self._stored[1]
 
     def save(self, path: str | Path) -> Path:
         """Write the view to a file.
@@ -189,7 +241,31 @@ class PairView:
         if target.suffix.lower() == ".png":
             target.write_bytes(self._png)
         else:
+            from slangnb.views.figure import drawing
             from slangnb.views.html import document
+            from slangnb.views.page import render_both
 
-            target.write_text(document(self.models, self._png, title=self.title), encoding="utf-8")
+            pngs = render_both(*drawing(self.models, self.title))
+            target.write_text(document(self.models, *pngs, title=self.title), encoding="utf-8")
         return target
+
+
+def _changed(one: Source) -> bool:
+    try:
+        return one.changed()
+    except CallError:
+        return True
+
+
+def _state(models: Sequence[PairModel]) -> int:
+    """Give a number that is another one where a picture is."""
+    found = 0
+    for model in models:
+        found = zlib.crc32(f"{plain(model)}{model.caption}{model.note}".encode(), found)
+        for _, panel in model.panels:
+            found = zlib.crc32(repr((panel.limits, panel.text)).encode(), found)
+            drawn: list[Array | None] = [panel.array, panel.marks.nan, panel.marks.pos_inf, panel.marks.neg_inf]
+            drawn += [panel.upper, None if panel.histogram is None else panel.histogram.counts]
+            for array in drawn:
+                found = zlib.crc32(b"" if array is None else array.tobytes(), found)
+    return found

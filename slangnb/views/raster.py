@@ -12,6 +12,7 @@ from slangnb.views.style import (
     CELLS,
     DRAWABLE,
     INK,
+    KEPT,
     MARK,
     MONO,
     PAPER,
@@ -91,6 +92,7 @@ def _cell_numbers(ax: Axes, panel: Panel, role: Role, size: tuple[float, float])
                 family=MONO,
                 size=min(8.5, room),
                 color=PAPER if dark else INK,
+                gid=KEPT,
             )
 
 

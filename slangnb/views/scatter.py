@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from slangnb.views.measure import Array, Floats, Limits, Stats, limits, measure
 from slangnb.views.model import check_pair
 from slangnb.views.still import StillView, table
 from slangnb.views.text import dtype_words, mean, number
+
+if TYPE_CHECKING:
+    from slangnb.views.page import Drawing
 
 #: More elements than this are counted in cells.
 MOST_POINTS = 2000
@@ -166,7 +169,7 @@ def _said(
     what = "component of an element" if vectors else "element"
     said = [f"one point per {what}"]
     if counts is not None:
-        said = [f"{shown} {what}s, darker where more lie: up to {int(counts.max())} in a cell (logarithmic)"]
+        said = [f"{shown} {what}s, stronger where more lie: up to {int(counts.max())} in a cell (logarithmic)"]
     elif not shown:
         said = ["no element is finite in both value and gradient" if left_out else "empty: no elements"]
     if left_out and shown:
@@ -218,15 +221,10 @@ class ScatterView(StillView):
     def __repr__(self) -> str:
         return plain(self.model)
 
-    def _size(self) -> tuple[float, float]:
-        from slangnb.views.scatter_figure import SIZE
+    def _drawing(self) -> Drawing:
+        from slangnb.views.scatter_figure import drawing
 
-        return SIZE
-
-    def _draw(self) -> bytes:
-        from slangnb.views.scatter_figure import to_png
-
-        return to_png(self.model)
+        return drawing(self.model)
 
     def _alternative(self) -> str:
         return "; ".join(line.strip() for line in plain(self.model).splitlines())

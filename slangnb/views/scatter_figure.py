@@ -6,9 +6,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, LogNorm
 
-from slangnb.views.page import DPI, Page, render, shorten
+from slangnb.views.page import DPI, Drawing, Page, render, shorten
 from slangnb.views.scatter import ScatterModel
 from slangnb.views.style import (
+    DENSITY,
     GRID,
     INK,
     MUTED,
@@ -30,8 +31,8 @@ _LEFT, _TOP, _WIDE, _TALL = 0.85, 0.62, 4.55, 3.3
 _SIDE = 0.5
 
 
-def to_png(model: ScatterModel, dpi: int = DPI) -> bytes:
-    """Draw the scatter as a PNG; the same model gives the same bytes."""
+def drawing(model: ScatterModel) -> Drawing:
+    """Give the size of the picture, and what draws it."""
 
     def draw(page: Page) -> None:
         bold = page.text(0.3, 0.34, shorten(model.name, 32), size=12, weight="bold", color=INK)
@@ -54,7 +55,12 @@ def to_png(model: ScatterModel, dpi: int = DPI) -> bytes:
         caption = page.text(0.3, SIZE[1] - 0.22, model.caption, size=8, color=MUTED, style="italic")
         page.fit(caption, SIZE[0] - 0.5)
 
-    return render(SIZE, draw, dpi)
+    return SIZE, draw
+
+
+def to_png(model: ScatterModel, dpi: int = DPI) -> bytes:
+    """Draw the scatter as a PNG; the same model gives the same bytes."""
+    return render(*drawing(model), dpi)
 
 
 def _field(ax: Axes, model: ScatterModel) -> None:
@@ -73,7 +79,7 @@ def _field(ax: Axes, model: ScatterModel) -> None:
         size, see = (26, 0.9) if len(x) <= 60 else (12, 0.6) if len(x) <= 500 else (7, 0.45)
         ax.scatter(x, y, s=size, color=VALUE, alpha=see, lw=0, zorder=4, clip_on=False)
     elif model.counts is not None and model.shown:
-        ramp = LinearSegmentedColormap.from_list("density", (VALUE_SOFT, VALUE, "#0d2d3d"))
+        ramp = LinearSegmentedColormap.from_list(DENSITY, (VALUE_SOFT, VALUE, "#0d2d3d"))
         shown = np.ma.masked_equal(model.counts, 0)
         most = max(2, int(model.counts.max()))
         ax.imshow(
@@ -117,8 +123,9 @@ def _margin(ax: Axes, model: ScatterModel) -> None:
         return
     middles = edges[:-1] / 2 + edges[1:] / 2
     share = np.where(counts > 0, 0.04 + 0.96 * counts / max(1, int(counts.max())), 0)
-    soft = [POSITIVE_SOFT if m > 0 else NEGATIVE_SOFT for m in middles]
-    ax.barh(middles, share, height=np.diff(edges) * 0.96, color=soft, lw=0)
+    for colour, side in ((POSITIVE_SOFT, middles > 0), (NEGATIVE_SOFT, middles <= 0)):
+        # One outline: bars side by side would show seams.
+        ax.stairs(np.where(side, share, 0), edges, orientation="horizontal", fill=True, color=colour, lw=0)
     ax.plot([0, 0], [0, up], color=POSITIVE, lw=1)
     ax.plot([0, 0], [down, 0], color=NEGATIVE, lw=1)
     ax.set_xlim(0, 1)

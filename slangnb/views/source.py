@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import zlib
 from abc import ABC, abstractmethod
@@ -46,6 +47,9 @@ __all__ = [
     "with_pick",
 ]
 
+Floats = NDArray[np.float32] | NDArray[np.float64]
+#: Largest numbers that are drawn in single precision, and how far apart numbers are then, as a part of the largest.
+_SINGLE, _CLOSE = (1e-30, 1e30), 1e-4
 Number = float | int | bool | tuple[float | int | bool, ...]
 
 
@@ -56,6 +60,7 @@ class Part:
     Attributes
     ----------
     array : float32 array
+        Or float64, where single precision does not hold the numbers.
         Of an image (rows, columns), with components (components, rows, columns), of a line (lines, columns).
         Unreduced it holds NaN and infinities; reduced, NaN where a block has no finite element.
     upper : float32 array or None
@@ -64,9 +69,9 @@ class Part:
         Of the shape of `array`.
     """
 
-    array: NDArray[np.float32]
+    array: Floats
     marks: Marks
-    upper: NDArray[np.float32] | None = None
+    upper: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,8 +204,7 @@ class ArraySource(Source):
 
     def window(self, axes: Axes, rows: tuple[int, int], columns: tuple[int, int], most: int = 512) -> Window:
         """Give a part of what is drawn."""
-        colour = bool(self.element) and is_colour(self._value.dtype, self._measured(self._value, False)[0])
-        at = arrange(axes, self.shape, self.element, colour=colour)
+        at = arrange(axes, self.shape, self.element, colour=self._colour())
         if at.layout.kind in ("empty", "scalar"):
             raise CallError(f"{self.name} has nothing to zoom into")
         part = _part(self._value, at)
@@ -229,6 +233,16 @@ class ArraySource(Source):
         if self._value.size > reduce.LARGE:
             return None
         return tuple(zlib.crc32(a.tobytes()) for a in arrays)
+
+    def _colour(self) -> bool:
+        """Whether elements are drawn as colours; measuring all numbers for that would take longer than drawing."""
+        if self.element not in ((3,), (4,)):
+            return False
+        if False not in self._known and self._value.dtype.kind == "f" and self._value.size:
+            low, high = float(self._value.min()), float(self._value.max())
+            if math.isfinite(low) and math.isfinite(high):
+                return low >= 0 and high <= 1
+        return is_colour(self._value.dtype, self._measured(self._value, False)[0])
 
     def _measured(self, array: Array, gradient: bool) -> tuple[Stats, list[Histogram | None]]:
         if gradient not in self._known:
@@ -300,11 +314,15 @@ def _cut_part(
     return Part(single(drawn), found)
 
 
-def single(array: Array) -> NDArray[np.float32]:
-    """Give what is drawn in single precision."""
-    # Elements beyond float32 become infinite in the picture; probes are exact.
-    with np.errstate(over="ignore"):
-        return np.ascontiguousarray(array, dtype=np.float32)
+def single(array: Array) -> Floats:
+    """Give what is drawn in single precision, where its numbers are not too large, too small or too close for that."""
+    if array.dtype == np.float64:
+        finite = array[np.isfinite(array)]
+        low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+        largest = max(abs(low), abs(high))
+        if largest and (not _SINGLE[0] < largest < _SINGLE[1] or 0 < high - low < _CLOSE * largest):
+            return np.ascontiguousarray(array)
+    return np.ascontiguousarray(array, dtype=np.float32)
 
 
 def exact(found: Any) -> Number:

@@ -8,12 +8,26 @@ from collections.abc import Collection
 from functools import cached_property
 from html import escape
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from slangnb.errors import CallError
 from slangnb.views.compact import compact
+from slangnb.views.overlay import overlay
 
+if TYPE_CHECKING:
+    from slangnb.views.page import Drawing
+
+KINDS = ("text/plain", "text/html", "image/png")
 CSS_PIXELS = 96
+#: Pixels per inch of a picture that a notebook stores.
+STORED_DPI = 120
 _CELL = "padding:0.1em 0.9em 0.1em 0;border:0;background:none"
+# JupyterLab and its relatives, Voila and exported notebooks say their theme on the page; VS Code has a class. A printed
+# page is light. Pages of our own follow the reader's scheme.
+STILL = "slangnb-still"
+_DARK = f".{STILL}::after{{content:'';position:absolute;inset:0;background:var(--slangnb-dark) 0 0/100% 100%}}"
+_THEMES = f'@media screen{{[data-jp-theme-light="false"] {_DARK} .vscode-dark {_DARK}}}'
+_SCHEME = f"<style>@media screen and (prefers-color-scheme:dark){{{_DARK}}}</style>"
 _UNSEEN = "position:absolute;width:1px;height:1px;margin:0;overflow:hidden;clip-path:inset(50%)"
 
 
@@ -32,12 +46,8 @@ class StillView(ABC):
     def __repr__(self) -> str: ...
 
     @abstractmethod
-    def _size(self) -> tuple[float, float]:
-        """Give the size of the picture in inches."""
-
-    @abstractmethod
-    def _draw(self) -> bytes:
-        """Draw the picture."""
+    def _drawing(self) -> Drawing:
+        """Give the size of the picture in inches, and what draws it."""
 
     @abstractmethod
     def _alternative(self) -> str:
@@ -49,15 +59,22 @@ class StillView(ABC):
 
     @cached_property
     def _png(self) -> bytes:
-        return self._draw()
+        # matplotlib is only needed, and only imported, once a picture is.
+        from slangnb.views.page import render
+
+        return render(*self._drawing())
 
     @cached_property
-    def _small(self) -> bytes:
-        return compact(self._png)
+    def _stored(self) -> tuple[bytes, bytes]:
+        """The picture as a notebook keeps it, for light themes and for dark ones: small, since there are two."""
+        from slangnb.views.page import render_both
+
+        light, dark = render_both(*self._drawing(), STORED_DPI)
+        return compact(light), overlay(dark, light)
 
     @property
     def _fragment(self) -> str:
-        return figure(self._small, self._alternative(), self._size()[0], self._table())
+        return figure(self._stored, self._alternative(), self._drawing()[0][0], self._table())
 
     def _page(self) -> str:
         return document(self.title, self._fragment)
@@ -66,15 +83,18 @@ class StillView(ABC):
         self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
     ) -> tuple[dict[str, str], dict[str, dict[str, int]]]:
         """Give text, script-free HTML and PNG as one bundle, as IPython asks for it."""
-        width, height = self._size()
-        data = {
-            "text/plain": repr(self),
-            "text/html": self._fragment,
-            "image/png": base64.b64encode(self._small).decode("ascii"),
+        return self._bundle(chosen(include, exclude))
+
+    def _bundle(self, kinds: Collection[str]) -> tuple[dict[str, str], dict[str, dict[str, int]]]:
+        width, height = self._drawing()[0]
+        makers = {
+            "text/plain": lambda: repr(self),
+            "text/html": lambda: self._fragment,
+            "image/png": lambda: base64.b64encode(self._stored[0]).decode("ascii"),
         }
+        data = {kind: make() for kind, make in makers.items() if kind in kinds}
         metadata = {"image/png": {"width": round(CSS_PIXELS * width), "height": round(CSS_PIXELS * height)}}
-        kept = [kind for kind in data if (not include or kind in include) and (not exclude or kind not in exclude)]
-        return {kind: data[kind] for kind in kept}, {kind: metadata[kind] for kind in kept if kind in metadata}
+        return data, metadata if "image/png" in data else {}
 
     def save(self, path: str | Path) -> Path:
         """Write the view to a file that ends in ".png" or ".html", and give its path.
@@ -90,6 +110,17 @@ class StillView(ABC):
         else:
             target.write_text(self._page(), encoding="utf-8")
         return target
+
+
+def chosen(include: Collection[str] | None, exclude: Collection[str] | None) -> list[str]:
+    """Give the MIME types that are wanted.
+
+    Examples
+    --------
+    >>> chosen(None, {"image/png"}), chosen({"text/plain", "text/latex"}, None)
+    (['text/plain', 'text/html'], ['text/plain'])
+    """
+    return [kind for kind in KINDS if (not include or kind in include) and (not exclude or kind not in exclude)]
 
 
 def checked_path(path: str | Path, endings: tuple[str, ...]) -> Path:
@@ -120,27 +151,36 @@ def checked_path(path: str | Path, endings: tuple[str, ...]) -> Path:
     return target
 
 
-def picture(png: bytes, alternative: str, inches: float) -> str:
-    """Write an image that holds its own bytes."""
+def picture(pngs: tuple[bytes, ...], alternative: str, inches: float) -> str:
+    """Write an image that holds its own bytes; a second one is laid over it in dark themes.
+
+    Where styles are taken out, as from a notebook that is not trusted, the light one stands.
+    """
     width = round(inches * CSS_PIXELS)
-    source = base64.b64encode(png).decode("ascii")
-    return (
-        f'<img src="data:image/png;base64,{source}" alt="{escape(alternative)}" width="{width}" '
+    light, *dark = (base64.b64encode(png).decode("ascii") for png in pngs)
+    image = (
+        f'<img src="data:image/png;base64,{light}" alt="{escape(alternative)}" width="{width}" '
         'style="display:block;max-width:100%;height:auto;border-radius:6px">'
+    )
+    if not dark:
+        return image
+    return (
+        f'<style>{_THEMES}</style><span class="{STILL}" style="display:block;position:relative;max-width:{width}px;'
+        f'--slangnb-dark:url(data:image/png;base64,{dark[0]})">{image}</span>'
     )
 
 
-def figure(png: bytes, alternative: str, inches: float, table: str) -> str:
+def figure(pngs: tuple[bytes, ...], alternative: str, inches: float, table: str) -> str:
     """Write a `<figure>` that stands by itself: the picture, and its numbers folded away below it.
 
     Examples
     --------
-    >>> page = figure(b"", "a < b", 5.0, "<table></table>")
+    >>> page = figure((b"", b""), "a < b", 5.0, "<table></table>")
     >>> "a &lt; b" in page, "<script" in page
     (True, False)
     """
     return (
-        f'<figure style="margin:0;max-width:{round(inches * CSS_PIXELS)}px">{picture(png, alternative, inches)}'
+        f'<figure style="margin:0;max-width:{round(inches * CSS_PIXELS)}px">{picture(pngs, alternative, inches)}'
         '<figcaption><details style="margin-top:0.3em;overflow-x:auto">'
         '<summary style="cursor:pointer;font-size:0.85em;opacity:0.65">numbers</summary>'
         f"{table}</details></figcaption></figure>"
@@ -190,7 +230,7 @@ def document(title: str, body: str, head: str = "") -> str:
     return (
         '<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">'
-        f"<title>{name}</title>{head}</head>\n"
+        f"<title>{name}</title>{_SCHEME}{head}</head>\n"
         '<body style="font-family:sans-serif;margin:1.5em;color:CanvasText;background:Canvas">'
         f'<main><h1 style="{_UNSEEN}">{name}</h1>{body}</main></body>\n</html>\n'
     )

@@ -21,10 +21,26 @@ MARK = "#c026d3"
 MONO, SANS = "DejaVu Sans Mono", "DejaVu Sans"
 
 FEW, SMALL, CELLS = 8, 64, 8
-COMPONENTS = ("#3b2f73", "#2c718e", "#2fa37c", "#8fbf2f")
+# At least 3 to 1 against the paper.
+COMPONENTS = ("#3b2f73", "#2c718e", "#2a9a75", "#7f9a1f")
+# Words need 4.5 to 1, so those in the colour of what they name are darker.
+_WORDS = {POSITIVE: "#b4541a", NEGATIVE: "#2f6da3", COMPONENTS[2]: "#1c7a5b", COMPONENTS[3]: "#5f7414"}
+#: The colour map of counts, and the mark (matplotlib's gid) of words whose colour is chosen for what is under them.
+DENSITY, KEPT = "density", "kept"
 _BALANCE = ("#0b3c6f", "#3f7fb5", "#a8cbe2", "#f7f7f7", "#f3c29b", "#d9763a", "#8a3008")
 # Differences of larger numbers overflow inside matplotlib.
 DRAWABLE = 1e300
+
+
+def for_words(colour: str) -> str:
+    """Give the shade of a colour that is read as well as seen, on white.
+
+    Examples
+    --------
+    >>> for_words(POSITIVE), for_words(INK)
+    ('#b4541a', '#1b1f24')
+    """
+    return _WORDS.get(colour, colour)
 
 
 def colour_map(role: Role) -> Colormap:

@@ -13,10 +13,10 @@ import pytest
 from slangnb.notebook import extension
 from slangnb.runtime.session import session as current
 from slangnb.runtime.session import set_session
-from slangnb.views import frontend, show
+from slangnb.views import show, stored
 from slangnb.views.live import PACE
 
-EVENTS = ("post_run_cell", "post_execute")
+EVENTS = ("pre_run_cell", "post_run_cell", "post_execute")
 FROM_LAB = {"header": {"msg_type": "execute_request"}, "metadata": {"cellId": "a", "deletedCells": []}}
 
 
@@ -49,9 +49,9 @@ def test_unload_ends_live_views(watched: Any) -> None:
     view._repr_mimebundle_()
     placed = view.widget
     drawn = [w for w in view._widgets if w is not placed]
-    assert len(drawn) == 1 and watched.meta["slangnb_live"] == [drawn]
+    assert len(drawn) == 1 and stored.of(watched).follows(view)
     for name in EVENTS:
-        assert len(listeners(watched)[name]) == len(others[name]) + 2 + (name == "post_run_cell")
+        assert len(listeners(watched)[name]) == len(others[name]) + 1 + (name == "post_run_cell")
     for widget in (*drawn, placed):
         widget._answer(widget, {"kind": "hello"}, [])
     seq = placed.seq
@@ -59,7 +59,7 @@ def test_unload_ends_live_views(watched: Any) -> None:
     unload(watched)
 
     assert listeners(watched) == others
-    assert "slangnb_live" not in watched.meta
+    assert "slangnb_stored" not in watched.meta
     assert drawn[0].comm is None, "the picture in the page is still again"
     assert placed.comm is not None, "a widget among others belongs to whoever placed it"
     x[:] = 1.0
@@ -70,7 +70,7 @@ def test_unload_ends_live_views(watched: Any) -> None:
 
 def test_unload_without_live_views(watched: Any) -> None:
     before = listeners(watched)
-    frontend.release(watched)
+    stored.release(watched)
     assert listeners(watched) == before
     unload(watched)
     unload(watched)

@@ -246,7 +246,7 @@ def test_a_page_is_complete_and_the_same_every_time(tmp_path: Path, monkeypatch:
         made.add([model(step, name="<x>")])
     text = made.save(tmp_path / "a.html").read_text(encoding="utf-8")
     assert text == made.save(tmp_path / "b.html").read_text(encoding="utf-8")
-    assert not re.search(r"https?://|src=\"(?!data:)|@import|url\(", text)
+    assert not re.search(r"https?://|src=\"(?!data:)|@import|url\((?!data:|\$)", text)
     data = re.search(r'<script type="application/json" id="frames">(.*?)</script>', text, re.DOTALL)
     assert data is not None
     frames = json.loads(data[1])
@@ -255,23 +255,6 @@ def test_a_page_is_complete_and_the_same_every_time(tmp_path: Path, monkeypatch:
     # Without scripts the player stays hidden and the picture is there.
     assert ".player{display:none" in text
     assert text.count("<figure") == 1
-
-
-def test_player_moves_through_the_steps() -> None:
-    x = np.array([1.0, 2.0])
-    history = show(x=x, history=True)
-    x[:] = 5.0
-    history.update()
-    box = history.widget
-    (_, slider, said), picture = box.children[0].children, box.children[1]
-    last = picture.value
-    assert said.value == "step 1" and "alt=" in last and "data:image/png" in last
-    slider.value = 0
-    assert said.value == "step 0" and picture.value != last
-    slider.value = 1
-    assert picture.value == last
-    with pytest.raises(CallError, match="no steps"):
-        _ = History().widget
 
 
 def test_the_stored_picture_follows_too() -> None:

@@ -27,4 +27,4 @@ def test_a_cell_shows_one_bundle(monkeypatch: pytest.MonkeyPatch) -> None:
     assert data["text/plain"].startswith("height  float64 (2, 2)")
     image = Image.open(io.BytesIO(base64.b64decode(data["image/png"])))
     assert image.format == "PNG"
-    assert image.width == pytest.approx(1.5 * outputs[0].metadata["image/png"]["width"], abs=2)
+    assert image.width == pytest.approx(1.25 * outputs[0].metadata["image/png"]["width"], abs=2)

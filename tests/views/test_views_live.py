@@ -246,36 +246,6 @@ def test_only_a_page_gets_widgets() -> None:
     assert frontend.from_browser({}, {"SERVER_SOFTWARE": "voila/0.5"})
 
 
-class Events:
-    """IPython's events."""
-
-    def __init__(self) -> None:
-        self.events = self
-        self.listening: dict[str, Any] = {}
-
-    def register(self, name: str, act: Any) -> None:
-        self.listening[name] = act
-
-    def unregister(self, name: str, act: Any) -> None:
-        del self.listening[name]
-
-
-def test_live_views_follow_cells() -> None:
-    value = np.zeros((3, 3))
-    page = opened(value)
-    shell, watch = Events(), frontend.Watch(page.widget)
-    watch.start(shell)
-    seq = page.widget.seq
-    shell.listening["post_run_cell"](None)
-    assert page.widget.seq == seq  # nothing changed
-    value[1, 1] = 5.0
-    shell.listening["post_run_cell"](None)
-    assert page.widget.seq == seq + 1
-    watch.stop()
-    watch.stop()
-    assert not shell.listening
-
-
 def test_quick_statistics_equal_the_full_ones() -> None:
     from slangnb.views.measure import measure
     from slangnb.views.text import statistics
@@ -287,20 +257,6 @@ def test_quick_statistics_equal_the_full_ones() -> None:
         assert quick is not None
         assert statistics(quick) == statistics(measure(array))
     assert frames.quick_stats(np.array([np.inf])) is None
-
-
-def test_only_the_last_pictures_stay_alive() -> None:
-    class Shell:
-        def __init__(self) -> None:
-            self.meta: dict[str, Any] = {}
-
-    shell, pages = Shell(), [opened(np.zeros((2, 2))) for _ in range(4)]
-    for page in pages:
-        frontend.keep(shell, [page.widget], most=2)
-    assert [page.widget.seen for page in pages] == [False, False, True, True]
-    seq = pages[0].widget.seq
-    pages[0].widget.update()
-    assert pages[0].widget.seq == seq
 
 
 def test_pictures_faster_than_the_eye_are_left_out_but_the_last_is_sent() -> None:
@@ -319,3 +275,27 @@ def test_pictures_faster_than_the_eye_are_left_out_but_the_last_is_sent() -> Non
     # In a thread of its own: where browsers were tested, this one may have a loop already.
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(asyncio.run, loop()).result() < 10
+
+
+@pytest.mark.parametrize(
+    ("value", "codes"),
+    [
+        ([[0.0, 1e300], [5e299, np.inf]], [0, STEPS, STEPS // 2, POS_INF]),
+        ([[0.0, 1e-300], [5e-301, np.nan]], [0, STEPS, STEPS // 2, NAN]),
+        ([[1e9, 1e9 + 2], [1e9 + 1, 1e9]], [0, STEPS, STEPS // 2, 0]),
+    ],
+    ids=["large", "small", "close"],
+)
+def test_numbers_beyond_single_precision_keep_their_colours(value: Any, codes: list[int]) -> None:
+    page = opened(value)
+    assert page.codes().ravel().tolist() == codes
+    assert not page.meta["exact"]
+    assert page.ask("probe", row=0, column=1)["value"] == f"{value[0][1]:.6g}"
+
+
+@pytest.mark.parametrize("value", [[0.0, 1e300, -5e299], [0.0, 1e-300, 5e-301], [1e9, 1e9 + 2, 1e9 + 1]])
+def test_lines_beyond_single_precision_are_whole(value: list[float]) -> None:
+    page = opened(value)
+    panel = page.meta["panels"][0]
+    sent = np.frombuffer(page.widget.frame, "<f4").astype(np.float64) * panel["unit"] + panel["offset"]
+    assert sent == pytest.approx(value, rel=1e-6, abs=1e-6 * (max(value) - min(value)))

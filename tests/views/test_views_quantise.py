@@ -96,17 +96,20 @@ def test_stored_pictures_are_small_and_look_the_same() -> None:
     from PIL import Image
 
     from slangnb.views.compact import compact
+    from slangnb.views.figure import to_png
     from slangnb.views.pair import PairView
     from slangnb.views.source import ArraySource
+    from slangnb.views.still import STORED_DPI
 
     y, x = np.mgrid[:96, :144].astype(np.float32)
     one = ArraySource(np.sin(x / 15) * np.cos(y / 20), np.cos(x / 15), name="x")
     view = PairView([one.model()], sources=[one])
     small = base64.b64decode(view._repr_mimebundle_()[0]["image/png"])
-    assert len(small) < 0.6 * len(view._png)
+    whole = to_png(view.models, STORED_DPI)
+    assert len(small) < 0.6 * len(whole)
     sizes = [len(v) for v in view._repr_mimebundle_()[0].values()]
     assert 10 * sum(sizes) < 1_000_000
-    before, after = (np.asarray(Image.open(io.BytesIO(p)).convert("RGB"), int) for p in (view._png, small))
+    before, after = (np.asarray(Image.open(io.BytesIO(p)).convert("RGB"), int) for p in (whole, small))
     assert np.abs(before - after).mean() < 1.5
     noise = io.BytesIO()
     Image.fromarray(np.random.default_rng(0).integers(0, 256, (64, 64, 3)).astype(np.uint8)).save(noise, "PNG")

@@ -45,7 +45,7 @@ def test_one_bundle() -> None:
     assert data["text/plain"] == repr(view)
     assert "<script" not in data["text/html"]
     image = Image.open(io.BytesIO(base64.b64decode(data["image/png"])))
-    assert image.width == pytest.approx(1.5 * metadata["image/png"]["width"], abs=2)
+    assert image.width == pytest.approx(1.25 * metadata["image/png"]["width"], abs=2)
     assert set(view._repr_mimebundle_(include={"text/plain"})[0]) == {"text/plain"}
     assert "image/png" not in view._repr_mimebundle_(exclude={"image/png"})[0]
 

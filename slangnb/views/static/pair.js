@@ -6,7 +6,7 @@
 //   4  View                       one pair on the page: its elements, its events, its talk with the kernel
 //   5  mounting                   over the still picture that is part of the notebook, or as a widget
 //
-// Nothing moves by itself, so that there is nothing to slow down for people who prefer reduced motion.
+// Nothing moves unless a person starts it, so that there is nothing to slow down for people who prefer reduced motion.
 
 // ---------------------------------------------------------------------------------------------------- 1 numbers
 
@@ -73,7 +73,9 @@ function unpack(about, bytes) {
   const floats = n => { const part = take(4 * n); return new Float32Array(part.buffer.slice(part.byteOffset, part.byteOffset + 4 * n)); };
   const panels = about.panels.map(p => {
     const count = p.layers * p.height * p.width;
-    if (about.kind === "line") return { ...p, low: floats(count), high: p.upper ? floats(count) : null, scale: scaleOf(p) };
+    // Beyond single precision, numbers come in a unit of their own.
+    const numbers = () => p.unit ? Float64Array.from(floats(count), x => x * p.unit + p.offset) : floats(count);
+    if (about.kind === "line") return { ...p, low: numbers(), high: p.upper ? numbers() : null, scale: scaleOf(p) };
     if (p.colours) return { ...p, colour: take(count) };
     return { ...p, codes: take(count), scale: scaleOf(p) };
   });
@@ -111,6 +113,8 @@ function paint(panel, palette) {
 const LEFT = 40, RIGHT = 10, TOP = 5, TICKS = 19, PROFILE = 74, COUNTS = 34, BAR = 9, SCALE = COUNTS + BAR + 20;
 // At least 3 to 1 against the paper, light and dark.
 const COMPONENTS = [["#5b4bb0", "#2c8cb0", "#2a9a75", "#7f9a1f"], ["#8d80dd", "#2c8cb0", "#2fa37c", "#9fbf2f"]];
+// Milliseconds between two steps of a history that is played.
+const MOMENT = 220;
 const BLUE = "#3f7fb5", ORANGE = "#d9763a";
 
 function text(g, said, x, y, { colour, align = "center", base = "top", size = 11, mono = false, weight = "" } = {}) {
@@ -316,6 +320,7 @@ class View {
     this.panels = make("div", "snb-panels");
     this.sliders = make("div", "snb-sliders"); this.controls = make("div", "snb-controls"); this.caption = make("div", "snb-caption");
     r.append(this.head, this.panels, this.sliders, this.controls, this.caption, this.live);
+    if (this.model.get("steps")?.length && this.model.get("row") === this.model.get("count") - 1) this.player = new Player(this);
     this.stages = [];
     this.selects = {};
     this.buildControls();
@@ -423,6 +428,7 @@ class View {
     if (!meta?.kind) return;
     this.meta = meta; this.look = this.model.get("look") ?? {};
     this.turning = 0;
+    this.player?.arrived();
     if (this.nextTurn) { const next = this.nextTurn; this.nextTurn = null; this.turn(next); }
     this.words(meta);
     if (!meta.panels || !view?.byteLength) { this.sentence(meta); return; }
@@ -1051,8 +1057,103 @@ class View {
     for (const off of this.offs) off();
     for (const s of this.stages) s.watch.disconnect();
     clearTimeout(this.speaking); clearTimeout(this.later);
+    this.player?.end();
     cancelAnimationFrame(this.due);
     this.root.remove();
+  }
+}
+
+/** A slider through the steps of a history, and a button that plays them. The kernel draws; one step is asked for at a time. */
+class Player {
+  constructor(view) {
+    this.view = view; this.model = view.model;
+    this.playing = false; this.asked = 0; this.next = null; this.timer = 0;
+    this.bar = make("div", "snb-player");
+    this.bar.setAttribute("role", "group"); this.bar.setAttribute("aria-label", "steps");
+    this.button = make("button", "snb-play", { type: "button" });
+    this.button.setAttribute("data-lm-suppress-shortcuts", "true");
+    this.range = make("input", "snb-steps", { type: "range", min: 0, step: 1 });
+    this.range.setAttribute("aria-label", "step");
+    this.out = make("output", "");
+    this.bar.append(this.button, this.range, this.out);
+    view.panels.after(this.bar);
+    this.button.onclick = () => this.playing ? this.pause() : this.play();
+    this.range.oninput = () => { this.pause(""); this.go(Number(this.range.value)); };
+    this.follows = () => this.follow();
+    this.model.on("change:steps change:step", this.follows);
+    this.label(); this.follow();
+  }
+
+  get steps() { return this.model.get("steps") ?? []; }
+
+  /** Go where the kernel is, unless it has been asked for another step. */
+  follow() {
+    const steps = this.steps, step = this.model.get("step");
+    this.bar.style.display = steps.length > 1 ? "" : "none";
+    this.range.max = steps.length - 1;
+    if (this.next === null) this.range.value = Math.max(0, steps.findLastIndex(s => s <= step));
+    this.words();
+  }
+
+  words() {
+    const steps = this.steps, at = Number(this.range.value);
+    this.out.value = `step ${steps[at]}`;
+    this.range.setAttribute("aria-valuetext", `step ${steps[at]}, ${at + 1} of ${steps.length}`);
+  }
+
+  label() {
+    this.button.textContent = this.playing ? "❚❚" : "▶";
+    this.button.title = this.playing ? "pause" : "play the steps";
+    this.button.setAttribute("aria-label", this.button.title);
+  }
+
+  go(at) {
+    this.range.value = at; this.words();
+    if (this.asked && performance.now() - this.asked < 2000) { this.next = at; return; }
+    const step = this.steps[at];
+    this.next = null;
+    if (step === this.model.get("step")) return;
+    this.asked = performance.now();
+    this.model.set("step", step);
+    try { this.model.save_changes(); } catch { this.pause(); }
+  }
+
+  /** The kernel has drawn: on to what was asked for meanwhile, or to the next step after a moment. */
+  arrived() {
+    const waited = performance.now() - this.asked;
+    this.asked = 0;
+    if (this.next !== null) this.go(this.next);
+    else if (this.playing) this.onward(Math.max(0, MOMENT - waited));
+  }
+
+  onward(wait) {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => {
+      const at = Number(this.range.value) + 1;
+      if (at >= this.steps.length) { this.pause("end, "); return; }
+      this.go(at);
+      // A kernel that is busy, or gone: the steps stand still, and the button says so.
+      this.timer = setTimeout(() => this.pause(), 5000);
+    }, wait);
+  }
+
+  play() {
+    if (this.steps.length < 2) return;
+    this.playing = true; this.label();
+    this.view.live.textContent = "playing";
+    if (Number(this.range.value) >= this.steps.length - 1) { this.go(0); this.onward(MOMENT); } else this.onward(0);
+  }
+
+  pause(why = "paused, ") {
+    clearTimeout(this.timer);
+    if (!this.playing) return;
+    this.playing = false; this.label();
+    if (why) this.view.live.textContent = why + this.out.value;
+  }
+
+  end() {
+    clearTimeout(this.timer);
+    this.model.off("change:steps change:step", this.follows);
   }
 }
 
@@ -1060,29 +1161,51 @@ let scrolled = -Infinity;
 
 // ------------------------------------------------------------------------------------------------------ 5 mounting
 
-/** Brings together still pictures on the page and the models that the kernel made for them. One for all modules. */
+/** Brings together still pictures on the page and the models that the kernel made for them. One for all modules.
+ *
+ * The kernel draws the still picture anew while the live one is on the page, and JupyterLab replaces all that is in the
+ * output then. So the live view stands beside it: it keeps zoom, focus and a slider that is being dragged. */
 function makeMeeting() {
-  const groups = new Map();
+  const groups = new Map(), covers = new WeakMap();
   let due = 0;
   const scan = () => {
     due = 0;
+    for (const rows of document.querySelectorAll(".snb-rows")) if (keyIn(rows.cover) !== rows.group.key) take(rows);
     for (const place of document.querySelectorAll("[data-slangnb-view]")) {
-      if (place.querySelector(":scope > .snb-rows")) continue;
-      const ready = [...groups.values()].filter(g => g.key === place.dataset.slangnbView && g.rows.filter(Boolean).length === g.count);
-      // The newest first: the picture of a cell that ran again belongs to its last run.
-      const group = ready.reverse().find(g => !g.shown?.isConnected) ?? ready[0];
-      if (group) mount(group, place);
+      const cover = coverOf(place), key = place.dataset.slangnbView;
+      const there = covers.get(cover);
+      if (there?.isConnected && there.cover === cover) continue;
+      const ready = [...groups.values()].filter(g => g.key === key && g.rows.filter(Boolean).length === g.count);
+      // Another picture of the same name is that of another notebook, unless it shows the same.
+      const group = ready.reverse().find(g => !g.shown?.isConnected) ?? ready.find(g => pictureOf(g.shown.cover) === pictureOf(cover));
+      if (group) mount(group, cover);
     }
   };
-  const mount = (group, place) => {
-    const rows = make("div", "snb-rows");
-    place.append(rows);
-    group.shown = rows;
-    for (const model of group.rows) {
+  const mount = (group, cover) => {
+    // A page that took all away with the picture gets back what was there, with its zoom.
+    const found = group.shown && !group.shown.isConnected ? group.shown : null;
+    const rows = found ?? make("div", "snb-rows");
+    if (!found) for (const model of group.rows) {
       const el = make("div", "");
       rows.append(el);
       group.views.add(new View(model, el));
     }
+    if (!group.shown?.isConnected) group.shown = rows;
+    rows.cover?.classList.remove("snb-covered");
+    Object.assign(rows, { cover, group });
+    covers.set(cover, rows);
+    cover.classList.add("snb-covered");
+    // The room of an output is that of its class.
+    rows.classList.toggle(OUTPUT, cover.classList.contains(OUTPUT));
+    cover.after(rows);
+  };
+  /** Take a live view from the page: the still picture comes out again. */
+  const take = rows => {
+    for (const view of rows.group.views) if (view.root.parentElement === rows) { view.end(); rows.group.views.delete(view); }
+    if (rows.group.shown === rows) rows.group.shown = null;
+    covers.delete(rows.cover);
+    rows.cover.classList.remove("snb-covered");
+    rows.remove();
   };
   const soon = () => { due ||= setTimeout(scan, 60); };
   const watch = new MutationObserver(changes => { if (groups.size && changes.some(c => c.addedNodes.length)) soon(); });
@@ -1095,15 +1218,21 @@ function makeMeeting() {
       soon();
       return () => this.drop(id);
     },
-    /** The kernel is gone, or took the view back: the still picture comes out again. */
+    /** The kernel is gone, or took the view back. */
     drop(id) {
       const group = groups.get(id);
-      if (!group) return;
       groups.delete(id);
-      for (const view of group.views) { const rows = view.root.parentElement; view.end(); if (rows && !rows.childElementCount) rows.remove(); }
+      for (const rows of new Set([...group?.views ?? []].map(view => view.root.parentElement))) if (rows) take(rows);
     },
   };
 }
+
+const OUTPUT = "jp-OutputArea-output";
+
+/** What stays when JupyterLab draws an output anew; elsewhere the picture itself. */
+const coverOf = place => place.closest(`.${OUTPUT}`) ?? place;
+const keyIn = cover => (cover.matches("[data-slangnb-view]") ? cover : cover.querySelector("[data-slangnb-view]"))?.dataset.slangnbView;
+const pictureOf = cover => cover?.querySelector("figure img")?.src;
 
 const MEETING = Symbol.for("slangnb.pairs");
 
