@@ -6,6 +6,8 @@ import ctypes
 import sys
 from typing import TYPE_CHECKING, Any
 
+from slangnb.errors import BackendError
+
 if TYPE_CHECKING:
     import slangpy
 
@@ -75,3 +77,34 @@ def shared_ordinal(device: slangpy.Device, luid: tuple[int, ...]) -> int | None:
     shared = primary_context(ordinal) if ordinal is not None else []
     own = [h for h in device.native_handles if h.type == spy.NativeHandleType.CUcontext]
     return ordinal if own and own[0] in shared else None
+
+
+def watched_context(device: slangpy.Device) -> int:
+    """Give the context of a device, if there are cards whose contexts may be current instead; else 0."""
+    import slangpy as spy
+
+    count = ctypes.c_int()
+    if device.info.type != spy.DeviceType.cuda or driver_library().cuDeviceGetCount(ctypes.byref(count)):
+        return 0
+    own = [h.value for h in device.native_handles if h.type == spy.NativeHandleType.CUcontext]
+    return own[0] if own and count.value > 1 else 0
+
+
+def make_current(device: slangpy.Device, watched: int) -> None:
+    """Make a device's context current in this thread; nothing happens on other backends.
+
+    Raises
+    ------
+    BackendError
+        If that of another card is, as `watched_context` asks: a launch would end the process, and to change it would
+        change PyTorch's current card.
+    """
+    if watched:
+        current = ctypes.c_void_p()
+        driver_library().cuCtxGetCurrent(ctypes.byref(current))
+        if current.value not in (None, watched):
+            raise BackendError(
+                "another card than the session's is CUDA's current one",
+                remedy="call it outside of `with torch.cuda.device(...)`, or within that of the session's card",
+            )
+    device.set_cuda_context_current()

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from slangnb.errors import BackendError
+
 if TYPE_CHECKING:
     import slangpy
 
@@ -96,3 +98,11 @@ def wait_for(progress: Fences, mark: int, software: bool) -> None:
         if time.perf_counter() > patience:
             time.sleep(pause)
             pause = min(0.01, pause * 1.1)
+
+
+def still_busy() -> BackendError:
+    """Say that a kernel still runs whose wait was stopped."""
+    return BackendError(
+        "the device still runs the kernel that you stopped waiting for",
+        remedy="wait until it ends, or restart the notebook's kernel if it never does",
+    )

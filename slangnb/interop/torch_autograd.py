@@ -59,7 +59,9 @@ class Node:
         wrt = tuple(dict.fromkeys(path[0] for path, w in zip(self.paths, wanted, strict=True) if w))
         named = self.given.host(now)
         weights = {name: _seed(seed, len(seeds) == 1) for name, seed in zip(self.names, seeds, strict=True)}
-        found = self.call.gradients(named, wrt, weights)
+        # Torch's backward passes run in threads of its own, where the current card is that of the tensors.
+        with self.given.function._target.session.device.cuda_context_scope():
+            found = self.call.gradients(named, wrt, weights)
         return [
             _gradient(found, path, t) if w else None for path, t, w in zip(self.paths, tensors, wanted, strict=True)
         ]

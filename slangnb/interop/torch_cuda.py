@@ -177,10 +177,11 @@ class DeviceCall:
         made = [torch.empty(shape, dtype=dtype, device=self.device) for _, shape, dtype, _ in self.results]
         results = {r[0]: t.data_ptr() for r, t in zip(self.results, made, strict=True)}
         sums = {r.scalar: made[0].data_ptr() for r in self.prepared.sums.rows.all}
-        launch_on(self.device, self.prepared, {"value": at}, results=results, sums=sums, factor=self._factor)
+        session = self.function._target.session
+        launch_on(session, self.device, self.prepared, {"value": at}, results, sums=sums, factor=self._factor)
         if not self.prepared.looked:
             self.prepared.looked = True
-            self.function._target.session.wait()  # an endless kernel shows itself here, where it can be interrupted
+            session.wait()  # an endless kernel shows itself here, where it can be interrupted
         return tuple(made)
 
     def backward(
@@ -283,6 +284,7 @@ class Backward:
         made = {id_: torch.empty(shape, dtype=dtype, device=self.device) for id_, shape, dtype in self.stored}
         totals = {s: torch.empty(n, dtype=dtype, device=self.device) for s, (n, dtype) in self.totals.items()}
         launch_on(
+            self.function._target.session,
             self.device,
             self.prepared,
             {"value": values, "seed": seeds},
@@ -326,6 +328,7 @@ def sums_way(scalar: str, start: int, shape: tuple[int, ...], dtype: Any) -> Way
 
 
 def launch_on(
+    session: Session,
     device: Any,
     prepared: Prepared,
     sources: Mapping[str, Mapping[Any, Any]],
@@ -342,7 +345,8 @@ def launch_on(
     if prepared.stream is not None and prepared.stream != stream:
         torch.cuda.current_stream(device).wait_stream(torch.cuda.ExternalStream(prepared.stream, device))
     prepared.stream = stream
-    prepared.run_at(sources, results, gradients, sums, factor, stream)
+    with session.device.cuda_context_scope():  # the current one may be another card's
+        prepared.run_at(sources, results, gradients, sums, factor, stream)
 
 
 def addresses(tensors: Sequence[Any]) -> list[int]:

@@ -14,9 +14,10 @@ from slangnb.compiler.graph import Graph, Unit
 from slangnb.compiler.source import Source
 from slangnb.devices.backend import Backend, choose, slangpy_version
 from slangnb.devices.caches import KnownGood, known_good, tuning_file
+from slangnb.devices.cuda import make_current, watched_context
 from slangnb.devices.guard import Guard
 from slangnb.devices.opening import open_device
-from slangnb.devices.waiting import fences, wait_for
+from slangnb.devices.waiting import fences, still_busy, wait_for
 from slangnb.errors import BackendError, CallError, CompileError, GradientError
 from slangnb.runtime import forking, guarding
 from slangnb.runtime.building import Builder, check_name, for_slangpy, make_source, read_file
@@ -85,7 +86,7 @@ class Session:
         if backend not in self._devices:
             self._devices[backend] = open_device(backend)
         self._backend = backend
-        self._fences = fences(self.device)
+        self._fences, self._watched = fences(self.device), watched_context(self.device)
         self._known: KnownGood = known_good(slangpy_version(), backend.key)
         self.guard = Guard(backend, self.guard_seconds)  # the child that compiles first
         if self.guard_enabled:
@@ -317,16 +318,14 @@ class Session:
         Raises
         ------
         BackendError
-            While a kernel runs whose wait was stopped: a call would wait for it, without the stop button.
+            While a kernel runs whose wait was stopped: a call would wait for it, without the stop button. And while
+            another card than the session's is CUDA's current one.
         """
-        self.device.set_cuda_context_current()
-        self.thread = get_ident()
+        make_current(self.device, self._watched)
+        self.thread = 0 if self._watched else get_ident()
         if self.busy():
             self.thread = 0
-            raise BackendError(
-                "the device still runs the kernel that you stopped waiting for",
-                remedy="wait until it ends, or restart the notebook's kernel if it never does",
-            )
+            raise still_busy()
 
     def sources_of(self, module: Module) -> Mapping[str, Source]:
         """Give the sources of a module and of all that it imports, by hashed name."""

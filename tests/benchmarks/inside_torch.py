@@ -38,6 +38,7 @@ def torch_steps(torch: Any, f: Any, n: int, device: str) -> dict[str, Step]:
     module = sn.torch.SlangModule(f, {}, reduce="sum")
     transform = sn.value_and_grad(f, wrt=("a", "x"))
     compiled = torch.compile(lambda a, x: formula(a, x).sum(), dynamic=False)
+    values = torch.compile(lambda x: formula(2.0, x), dynamic=False)
     free = {"a": a.detach(), "x": x.detach()}
 
     def backward(loss: Callable[[], Any]) -> Step:
@@ -49,21 +50,40 @@ def torch_steps(torch: Any, f: Any, n: int, device: str) -> dict[str, Step]:
 
         return step
 
+    ones = torch.ones_like(free["x"])
+
+    def seeded(values: Callable[[], Any]) -> Step:
+        def step() -> tuple[Any, Any, Any]:
+            x.grad = None
+            values().backward(ones)
+            return None, None, x.grad
+
+        return step
+
     def gradients() -> tuple[Any, Any, Any]:
         value, grads = transform(b=B, c=C, **free)
         return value, grads["a"], grads["x"]
 
     to = torch.empty_like(free["x"])
+
+    def copy() -> tuple[Any, Any, Any]:
+        to.copy_(free["x"])
+        return None, None, None
+
     steps = {
-        "copy of x": lambda: (None, None, to.copy_(free["x"])),
+        "copy of x": copy,
         "slangnb value_and_grad": gradients,
         "slangnb SlangModule(reduce), backward()": backward(lambda: module(a=a, b=B, c=C, x=x)),
         "slangnb f(...).sum(), backward()": backward(lambda: f(a, B, C, x).sum()),
         "torch eager": backward(lambda: formula(a, x).sum()),
         "torch.compile": backward(lambda: compiled(a, x)),
+        "slangnb f(...).backward(ones)": seeded(lambda: f(2.0, B, C, x)),
+        "torch eager, backward(ones)": seeded(lambda: formula(2.0, x)),
+        "torch.compile, backward(ones)": seeded(lambda: values(x)),
     }
     if device != "cpu":  # there SlangPy ends the process
         steps["SlangPy f(...).sum(), backward()"] = backward(lambda: f.slangpy(a=a, b=B, c=C, x=x).sum())
+        steps["SlangPy f(...).backward(ones)"] = seeded(lambda: f.slangpy(a=2.0, b=B, c=C, x=x))
     return steps
 
 
@@ -83,11 +103,12 @@ def errors(found: tuple[Any, Any, Any], torch: Any, n: int, device: str) -> str:
     """Say how far value and gradients are from float64."""
     x = torch.linspace(-1, 1, n, device=device).double()
     value, da, dx = found
-    if da is None:
-        return ""
     off = []
     for got, want in ((value, formula(2.0, x).sum()), (da, (x * x).sum()), (dx, 4 * x + B)):
-        here = torch.as_tensor(peers.host(got), device=device).double()
+        if got is None:
+            off.append("")
+            continue
+        here = torch.tensor(peers.host(got), device=device).double()
         off.append(error_text(float((here - want).abs().max() / want.abs().max())))
     return "  ".join(f"{e:>8}" for e in off)
 
@@ -140,7 +161,7 @@ def _many(step: Step, calls: int, torch: Any, jax: Any, gpu: bool) -> Callable[[
             last = step()
         if gpu:
             torch.cuda.synchronize()
-        if jax is not None and hasattr(last[1], "block_until_ready"):
+        if hasattr(last[1], "block_until_ready"):
             jax.block_until_ready(last)
         return {}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import slangnb as sn
@@ -51,3 +52,31 @@ def test_numbers_may_live_elsewhere(cuda: Any) -> None:
     with pytest.raises(sn.CallError, match="is on cpu, another argument on cuda") as caught:
         m.poly(x, torch.rand(5))
     assert ".to('cuda:0')" in caught.value.remedy
+
+
+@pytest.mark.gpu
+def test_a_tensor_of_another_card(session: Any) -> None:
+    if session.backend.name != "cuda":
+        pytest.skip("the session is not on CUDA")
+    if torch.cuda.device_count() < 2:
+        pytest.skip("there is one card")
+    f = session.compile("[Differentiable] float poly(float a, float x) { return a * x * x; }").poly
+    x: Any = torch.tensor([1.0, 2.0, 3.0], device="cuda:1", requires_grad=True)
+    a: Any = torch.tensor(2.0, device="cuda:1", requires_grad=True)
+    here: Any = torch.tensor([1.0, 2.0], device="cuda:0", requires_grad=True)
+    for _ in range(2):
+        x.grad = a.grad = here.grad = None
+        y: Any = f(a, x)
+        y.sum().backward()
+        f(3.0, here).sum().backward()
+        grads: list[Any] = [t.grad for t in (x, a, here)]
+        assert y.device == grads[0].device == x.device
+        assert [y.tolist(), *(g.tolist() for g in grads)] == [[2, 8, 18], [4, 8, 12], 14, [6, 12]]
+    with torch.cuda.device(1):
+        for values in ((a, x), (3.0, here), (2.0, np.arange(3, dtype=np.float32))):
+            with pytest.raises(sn.BackendError, match="another card"):
+                f(*values)
+        assert torch.cuda.current_device() == 1
+    assert f(2.0, np.arange(3, dtype=np.float32), _result="numpy").tolist() == [0, 2, 8]
+    with pytest.raises(sn.CallError, match="cuda:1"):
+        f(torch.ones(2, device="cuda:0"), torch.ones(2, device="cuda:1"))

@@ -296,7 +296,7 @@ def smooth(n: int = 512) -> list[tuple[np.ndarray, np.ndarray]]:
     fields = [np.exp(-3 * r**2), np.sin(3 * x) * np.cos(2 * y), np.sin(9 * x) * np.cos(6 * y), x**2 - y**2]
     fields += [np.cos(12 * r) * np.exp(-r), np.tanh(4 * (x + 0.3 * np.sin(3 * y))), x * y + 0.3 * np.sin(5 * x + 3 * y)]
     fields += [1 / (1 + 20 * (r - 0.5) ** 2), np.sin(20 * x) * np.sin(20 * y), (1 - x) ** 2 + 20 * (y - x**2) ** 2]
-    return [(f.astype(np.float32), sum(np.gradient(f)).astype(np.float32)) for f in fields]
+    return [(f.astype(np.float32), np.add(*np.gradient(f)).astype(np.float32)) for f in fields]
 
 
 def stored_bytes(value: np.ndarray, gradient: np.ndarray) -> int:
