@@ -11,69 +11,32 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import get_ident
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch  # pyright: ignore[reportMissingImports]
 
 from slangnb.autodiff.callee import find
 from slangnb.autodiff.transforms import make_call
-from slangnb.devices.cuda import shared_ordinal
 from slangnb.errors import GradientError
 from slangnb.interop.host_calls import HostCall
 from slangnb.interop.torch_arguments import Path, TorchArguments
+from slangnb.interop.torch_memory import (
+    DTYPES,
+    SCALARS_OF,
+    addresses,
+    device_array,
+    launch_on,
+    named_values,
+    placed,
+    seed_array,
+)
 from slangnb.runtime.function import Function
 from slangnb.runtime.fused.audit import audit
 from slangnb.runtime.fused.engine import Call, Wish
 from slangnb.runtime.fused.job import PLAIN_KINDS, REAL
 from slangnb.runtime.fused.launch import Prepared
-from slangnb.runtime.fused.values import DeviceArray, NotFusedError
+from slangnb.runtime.fused.values import NotFusedError
 from slangnb.runtime.health import look_at_sizes
-
-if TYPE_CHECKING:
-    from slangnb.runtime.session import Session
-
-#: Slang's names of torch's types.
-SCALARS_OF = {
-    torch.float32: "float",
-    torch.float16: "half",
-    torch.float64: "double",
-    torch.int32: "int",
-    torch.int64: "int64_t",
-    torch.int16: "int16_t",
-    torch.int8: "int8_t",
-    torch.uint8: "uint8_t",
-}
-DTYPES = {scalar: dtype for dtype, scalar in SCALARS_OF.items()}
-
-
-def shares_memory(session: Session, device: Any) -> bool:
-    """Tell whether a session computes in the memory of a torch device."""
-    return device.type == "cuda" and shared_ordinal(session.device, session.backend.luid) == device.index
-
-
-def raw_stream(index: int) -> int:
-    """Give the handle of torch's current stream on a card."""
-    # The public way makes a Stream object first, which takes longer than a launch.
-    quick: Callable[[int], int] | None = getattr(torch._C, "_cuda_getCurrentRawStream", None)
-    return quick(index) if quick is not None else torch.cuda.current_stream(index).cuda_stream
-
-
-def device_array(t: Any) -> DeviceArray:
-    """Describe a tensor to a kernel."""
-    return DeviceArray(t.data_ptr(), tuple(t.shape), tuple(t.stride()), SCALARS_OF[t.dtype])
-
-
-def seed_array(seed: Any, inner: int) -> tuple[Any, DeviceArray]:
-    """Give the gradient of a result with its description; the tensor must be held until the kernel is launched.
-
-    One whose elements are all one number in memory, as the gradient of ``y.sum()`` is, counts as that number; `inner`
-    counts the dimensions of the result's own type.
-    """
-    if not inner and not any(seed.stride()):
-        return seed, DeviceArray(seed.data_ptr(), (), (), SCALARS_OF[seed.dtype])
-    if seed.is_neg() or (inner and not seed.is_contiguous()):
-        seed = seed.resolve_neg().contiguous()
-    return seed, device_array(seed)
 
 
 def takes(read: TorchArguments, tracked: bool) -> bool:
@@ -325,64 +288,3 @@ def sums_way(scalar: str, start: int, shape: tuple[int, ...], dtype: Any) -> Way
         return found if found.dtype is dtype else found.to(dtype)
 
     return way
-
-
-def launch_on(
-    session: Session,
-    device: Any,
-    prepared: Prepared,
-    sources: Mapping[str, Mapping[Any, Any]],
-    results: Mapping[str, int] = {},
-    gradients: Mapping[str, int] = {},
-    sums: Mapping[str, int] = {},
-    factor: float = 1.0,
-) -> None:
-    """Launch on torch's current stream.
-
-    A launch has memory of its own for partial sums. If the last one went to another stream, this one waits for that.
-    """
-    stream = raw_stream(device.index)
-    if prepared.stream is not None and prepared.stream != stream:
-        torch.cuda.current_stream(device).wait_stream(torch.cuda.ExternalStream(prepared.stream, device))
-    prepared.stream = stream
-    with session.device.cuda_context_scope():  # the current one may be another card's
-        prepared.run_at(sources, results, gradients, sums, factor, stream)
-
-
-def addresses(tensors: Sequence[Any]) -> list[int]:
-    """Give where tensors lie.
-
-    Raises
-    ------
-    NotFusedError
-        For tensors without memory, as they are within ``torch.vmap`` or once their storage was resized to nothing.
-    """
-    try:
-        found = [t.data_ptr() for t in tensors]
-    except RuntimeError as error:
-        raise NotFusedError(str(error)) from error
-    if 0 in found:
-        raise NotFusedError("a tensor's memory was given back")
-    return found
-
-
-def named_values(values: Mapping[Any, Any], describe: Callable[[Any], Any]) -> dict[Any, Any]:
-    """Give arguments with descriptions in the place of tensors."""
-    found: dict[Any, Any] = {}
-    for key, value in values.items():
-        if isinstance(value, dict):
-            found[key] = named_values(value, describe)
-        else:
-            found[key] = describe(value) if isinstance(value, torch.Tensor) else value
-    return found
-
-
-def placed(values: Mapping[Any, Any], places: Sequence[Path], things: Sequence[Any]) -> dict[Any, Any]:
-    """Put things at places, in copies of the dicts."""
-    found = {key: placed(inner, (), ()) if isinstance(inner, dict) else inner for key, inner in values.items()}
-    for path, thing in zip(places, things, strict=True):
-        inside = found
-        for key in path[:-1]:
-            inside = inside[key]
-        inside[path[-1]] = thing
-    return found

@@ -12,18 +12,8 @@ from slangnb.autodiff.callee import check_names, find
 from slangnb.autodiff.transforms import Transform, make_call, split_seed
 from slangnb.interop.torch_arguments import Path, TorchArguments
 from slangnb.interop.torch_autograd import second_derivative
-from slangnb.interop.torch_cuda import (
-    DTYPES,
-    Backward,
-    DeviceCall,
-    addresses,
-    device_array,
-    named_values,
-    placed,
-    shares_memory,
-    sums_way,
-    takes,
-)
+from slangnb.interop.torch_cuda import Backward, DeviceCall, sums_way, takes
+from slangnb.interop.torch_memory import DTYPES, addresses, device_array, named_values, placed, shares_memory
 from slangnb.runtime.binding import EXTRAS
 from slangnb.runtime.function import Function, Target
 from slangnb.runtime.fused.audit import audit

@@ -87,6 +87,17 @@ def test_vectors_and_seeds(m: Any) -> None:
     assert close(u.grad, (w.flip(0) + 1) * t.detach()[:, None])
 
 
+def test_negative_seeds(m: Any) -> None:
+    x = numbers(6)
+    y = m.poly(2.0, 1.0, 0.0, x)
+    y.backward(torch._neg_view(torch.ones_like(y)))
+    assert close(x.grad, -(4 * x.detach() + 1))
+    x.grad = None
+    y = m.poly(2.0, 1.0, 0.0, x)
+    y.backward(torch._neg_view(torch.ones((), device="cuda").expand(6)))
+    assert close(x.grad, -(4 * x.detach() + 1))
+
+
 def test_layouts(m: Any) -> None:
     turned = numbers(6, 4).detach().t().requires_grad_()
     y = m.poly(2.0, 1.0, 0.0, turned)
