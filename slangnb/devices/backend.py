@@ -6,7 +6,6 @@ value. One that fails or crashes there is listed with the reason and refused.
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import json
 import subprocess
@@ -17,6 +16,7 @@ from types import ModuleType
 
 from slangnb.devices import driver
 from slangnb.devices.caches import cache_root
+from slangnb.devices.cuda import driver_library
 from slangnb.errors import BackendError
 
 #: Order of the automatic choice.
@@ -105,9 +105,8 @@ def enumerate_backends() -> list[Backend]:
 
 def _has_cuda_driver() -> bool:
     """Look for a real CUDA driver before SlangPy does: it writes to the console where there is only a stub."""
-    name = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
     try:
-        return hasattr(ctypes.CDLL(name), "cuGetErrorString")
+        return hasattr(driver_library(), "cuGetErrorString")
     except OSError:
         return False
 

@@ -143,7 +143,7 @@ class QuickTransform:
     """A prepared transform; its results stay on the card."""
 
     def __init__(self, transform: Transform, read: TorchArguments, args: Sequence[Any]) -> None:
-        function, session = transform.function, transform.function._target.session
+        function = transform.function
         self._names = tuple(read.values)[: len(args)]
         self._places = [path for path, _ in read.tensors()]
         named = named_values(read.values, device_array)
@@ -158,7 +158,7 @@ class QuickTransform:
             audit(call)
         if transform.reduce == "mean":
             self._factor /= prepared.count
-        self._launch, self._session = Backward.of(function, read.device, prepared), session
+        self._launch = Backward.of(function, read.device, prepared)
         rows = prepared.sums.rows
         row = next((r for r in rows.all if r.kind == "value"), None)
         self._value = (

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -248,6 +249,25 @@ def read_file(path: Path) -> Source:
     except (OSError, UnicodeDecodeError) as error:
         raise CallError(f"{path} cannot be read: {error}") from error
     return make_source(text, path.name)
+
+
+@contextmanager
+def opened(path: Path, reading: list[Path]) -> Iterator[None]:
+    """Note that a file is being read, with all that it imports, among those that are.
+
+    Raises
+    ------
+    CallError
+        If it is read already: the files import each other in a circle.
+    """
+    if path in reading:
+        names = " -> ".join(p.name for p in [*reading, path])
+        raise CallError(f"these files import each other in a circle: {names}")
+    reading.append(path)
+    try:
+        yield
+    finally:
+        reading.pop()
 
 
 def _find(name: str, kind: str, folder: Path | None, include: tuple[Path, ...]) -> Path | None:

@@ -18,9 +18,9 @@ from slangnb.devices.cuda import make_current, watched_context
 from slangnb.devices.guard import Guard
 from slangnb.devices.opening import open_device
 from slangnb.devices.waiting import fences, still_busy, wait_for
-from slangnb.errors import BackendError, CallError, CompileError, GradientError
+from slangnb.errors import BackendError, CompileError, GradientError
 from slangnb.runtime import forking, guarding
-from slangnb.runtime.building import Builder, check_name, for_slangpy, make_source, read_file
+from slangnb.runtime.building import Builder, check_name, for_slangpy, make_source, opened, read_file
 from slangnb.runtime.function import Step, Target
 from slangnb.runtime.fused.plans import Plans
 from slangnb.runtime.fused.pool import Pool
@@ -188,14 +188,8 @@ class Session:
         """
         self.device.set_cuda_context_current()
         file = Path(path).resolve()
-        if file in self._reading:
-            names = " -> ".join(p.name for p in [*self._reading, file])
-            raise CallError(f"these files import each other in a circle: {names}")
-        self._reading.append(file)
-        try:
+        with opened(file, self._reading):
             unit = self._builder.unit(read_file(file), str(file), (), file.parent)
-        finally:
-            self._reading.pop()
         return self._install(unit, True, force)
 
     def _need_file(self, path: Path) -> Unit:

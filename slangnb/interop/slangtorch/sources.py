@@ -10,8 +10,7 @@ from typing import Any, cast
 
 from slangnb.compiler.graph import Graph, Unit
 from slangnb.compiler.source import Source
-from slangnb.errors import CallError
-from slangnb.runtime.building import Builder, read_file
+from slangnb.runtime.building import Builder, opened, read_file
 from slangnb.runtime.session import has_session, session
 
 
@@ -61,14 +60,8 @@ class Sources:
         return chain
 
     def _file(self, path: Path) -> Unit:
-        if path in self._reading:
-            names = " -> ".join(p.name for p in [*self._reading, path])
-            raise CallError(f"these files import each other in a circle: {names}")
-        self._reading.append(path)
-        try:
+        with opened(path, self._reading):
             unit = self._builder.unit(read_file(path), str(path), (), path.parent)
-        finally:
-            self._reading.pop()
         self._graph.put(unit)
         return unit
 

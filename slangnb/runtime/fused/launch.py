@@ -245,7 +245,7 @@ class Prepared:
             main.set("sn_factor", factor)
         for out in self.gradients:
             if not out.by_sum:
-                stages += out.bind(None, gradients[out.given.leaf.id], factor)[1]
+                stages += out.bind(gradients[out.given.leaf.id])
         for o in self.job.outputs if self.job.stores else ():
             main.set(f"sn_out_o_{o.mark}", results[o.id])
         submit(self._device, stages, stream=stream)

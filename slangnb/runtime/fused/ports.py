@@ -172,8 +172,6 @@ class Gradient:
 class AddressedGradient:
     """Brings the gradient of a `DeviceArray` to an address; one that elements share is among the sums."""
 
-    cleared = None
-
     def __init__(self, session: Session, g: Given, shape: tuple[int, ...], main: Stage) -> None:
         self.given = g
         self.by_sum = g.leaf.shared
@@ -189,15 +187,13 @@ class AddressedGradient:
         self._fold = Fold(session, (kind, accumulator(kind), kind), kept, folded, addressed=True)
         main.set(self._name, self._whole.device_address)
 
-    def bind(self, value: Any, target: int | None, factor: float) -> tuple[Any, list[Stage]]:
-        """Bind the address that the gradient goes to; see `Gradient.bind`."""
-        if target is None:
-            return None, []
+    def bind(self, target: int) -> list[Stage]:
+        """Bind the address that the gradient goes to; give what brings it there after the main stage."""
         if self._fold is None:
             self._main.set(self._name, target)
-            return target, []
+            return []
         self._fold.bind(self._whole, target)
-        return target, self._fold.stages
+        return self._fold.stages
 
 
 class TensorGradient:
