@@ -135,13 +135,14 @@ class DeviceCall:
         """
         return placed(values, self.places, addresses(tensors))
 
-    def forward(self, at: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Give the results as new tensors."""
+    def forward(self, at: Mapping[str, Any], tensors: Sequence[Any]) -> tuple[Any, ...]:
+        """Give the results as new tensors, for arguments with addresses; `tensors` own the memory there."""
         made = [torch.empty(shape, dtype=dtype, device=self.device) for _, shape, dtype, _ in self.results]
         results = {r[0]: t.data_ptr() for r, t in zip(self.results, made, strict=True)}
         sums = {r.scalar: made[0].data_ptr() for r in self.prepared.sums.rows.all}
         session = self.function._target.session
-        launch_on(session, self.device, self.prepared, {"value": at}, results, sums=sums, factor=self._factor)
+        held = (tensors, made)
+        launch_on(session, self.device, self.prepared, {"value": at}, results, {}, sums, self._factor, held)
         if not self.prepared.looked:
             self.prepared.looked = True
             session.wait()  # an endless kernel shows itself here, where it can be interrupted
@@ -172,7 +173,7 @@ class DeviceCall:
             weights = {r[0]: None if a is None else a[1] for r, a in zip(self.results, arrays, strict=True)}
             plan = self.backwards[key] = Backward.prepare(self, named, wanted, weights)
         places = {r[0]: a[1].address for r, a in zip(self.results, arrays, strict=True) if a is not None}
-        made, totals = plan.run(self.addresses(values, tensors), places, self._factor)
+        made, totals = plan.run(self.addresses(values, tensors), places, self._factor, (tensors, arrays))
         ways = [plan.ways.get(path) if w else None for path, w in zip(self.places, wanted, strict=True)]
         return [None if way is None else way(made, totals) for way in ways]
 
@@ -241,9 +242,9 @@ class Backward:
         return cls(function, device, prepared, stored, {s: (len(rows.of(s)), DTYPES[s]) for s in rows.scalars}, ways)
 
     def run(
-        self, values: Mapping[str, Any], seeds: Mapping[str, int], factor: float = 1.0
+        self, values: Mapping[str, Any], seeds: Mapping[str, int], factor: float, held: Any
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Launch; give the memory of gradients by leaf, and of the sums by type."""
+        """Launch; give the memory of gradients by leaf, and of the sums by type. `held` owns what is read."""
         made = {id_: torch.empty(shape, dtype=dtype, device=self.device) for id_, shape, dtype in self.stored}
         totals = {s: torch.empty(n, dtype=dtype, device=self.device) for s, (n, dtype) in self.totals.items()}
         launch_on(
@@ -254,6 +255,7 @@ class Backward:
             gradients={id_: t.data_ptr() for id_, t in made.items()},
             sums={s: t.data_ptr() for s, t in totals.items()},
             factor=factor,
+            held=(held, made, totals),
         )
         if not self.prepared.looked:
             self.prepared.looked = True

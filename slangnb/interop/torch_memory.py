@@ -31,6 +31,8 @@ DTYPES = {scalar: dtype for dtype, scalar in SCALARS_OF.items()}
 
 def shares_memory(session: Session, device: Any) -> bool:
     """Tell whether a session computes in the memory of a torch device."""
+    if device.type == "cpu":
+        return session.host_memory
     return device.type == "cuda" and shared_ordinal(session.device, session.backend.luid) == device.index
 
 
@@ -69,11 +71,15 @@ def launch_on(
     gradients: Mapping[str, int] = {},
     sums: Mapping[str, int] = {},
     factor: float = 1.0,
+    held: Any = None,
 ) -> None:
-    """Launch on torch's current stream.
+    """Launch on torch's current stream, or on the CPU; what is `held` stays alive if a wait is interrupted.
 
     A launch has memory of its own for partial sums. If the last one went to another stream, this one waits for that.
     """
+    if device.type == "cpu":
+        prepared.run_at(sources, results, gradients, sums, factor, held=held)
+        return
     stream = raw_stream(device.index)
     if prepared.stream is not None and prepared.stream != stream:
         torch.cuda.current_stream(device).wait_stream(torch.cuda.ExternalStream(prepared.stream, device))

@@ -61,7 +61,7 @@ class Quick:
         """Call it, in torch's graph if a tensor requires a gradient."""
         values, tensors = sorted_values(self._names, self._places, args, kwargs)
         at = self.call.addresses(values, tensors)
-        made = SharedCall.apply(self.call, values, at, *tensors) if self.tracked else self.call.forward(at)
+        made = SharedCall.apply(self.call, values, at, *tensors) if self.tracked else self.call.forward(at, tensors)
         if len(made) == 1:
             return made[0]
         return dict(zip([r[0] for r in self.call.results], made, strict=True)) or None
@@ -171,7 +171,7 @@ class QuickTransform:
         """Give value and gradients."""
         values, tensors = sorted_values(self._names, self._places, args, kwargs)
         at = placed(values, self._places, addresses(tensors))
-        made, totals = self._launch.run(at, {}, self._factor)
+        made, totals = self._launch.run(at, {}, self._factor, tensors)
         found: dict[str, Any] = {}
         for path, way in self._ways:
             inside = found
@@ -219,7 +219,7 @@ class SharedCall(torch.autograd.Function):
         ctx.call, ctx.values = call, values
         ctx.save_for_backward(*tensors)
         ctx.set_materialize_grads(False)
-        return call.forward(at)
+        return call.forward(at, tensors)
 
     @staticmethod
     def backward(ctx: Any, *seeds: Any) -> tuple[Any, ...]:

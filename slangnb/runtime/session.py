@@ -16,6 +16,7 @@ from slangnb.devices.backend import Backend, choose, slangpy_version
 from slangnb.devices.caches import KnownGood, known_good, tuning_file
 from slangnb.devices.cuda import make_current, watched_context
 from slangnb.devices.guard import Guard
+from slangnb.devices.host_memory import takes_host_addresses
 from slangnb.devices.opening import open_device
 from slangnb.devices.waiting import fences, still_busy, wait_for
 from slangnb.errors import BackendError, CompileError, GradientError
@@ -70,6 +71,7 @@ class Session:
         self._modules: dict[str, Module] = {}
         self._unnamed: weakref.WeakValueDictionary[str, Module] = weakref.WeakValueDictionary()
         self._stopped: int | None = None  # what an interrupted wait waited for
+        self._held: Any = None  # memory that this may still write to
         self.thread = 0  # which thread may call without a look; 0: none
         self._reading: list[Path] = []
         self.said: set[Hashable] = set()  # warnings that are given once
@@ -87,6 +89,8 @@ class Session:
             self._devices[backend] = open_device(backend)
         self._backend = backend
         self._fences, self._watched = fences(self.device), watched_context(self.device)
+        #: Whether kernels take addresses of this process's own memory.
+        self.host_memory = takes_host_addresses(self.device, backend)
         self._known: KnownGood = known_good(slangpy_version(), backend.key)
         self.guard = Guard(backend, self.guard_seconds)  # the child that compiles first
         if self.guard_enabled:
@@ -290,20 +294,23 @@ class Session:
         if self.guard_enabled:
             guarding.check_text(self.guard, self._known, name, text, entry, units, self._builder.sources)
 
-    def wait(self, submitted: int | None = None) -> None:
-        """Wait for the device, or for one submission; the stop button interrupts this, not the kernel that runs."""
+    def wait(self, submitted: int | None = None, held: Any = None) -> None:
+        """Wait for the device, or for one submission; the stop button interrupts this, not the kernel that runs.
+
+        Memory that the kernel works on by address is `held` until it ends.
+        """
         self.device.set_cuda_context_current()
         mark = self._fences.mark(submitted)
         try:
             wait_for(self._fences, mark, self._backend.software)
         except KeyboardInterrupt:
-            self._stopped, self.thread = mark, 0
+            self._stopped, self._held, self.thread = mark, held, 0
             raise
 
     def busy(self) -> bool:
         """Tell whether the device still runs a kernel whose wait was stopped."""
         if self._stopped is not None and self._fences.passed(self._stopped):
-            self._stopped = None
+            self._stopped = self._held = None
         return self._stopped is not None
 
     def enter(self) -> None:

@@ -9,7 +9,6 @@ import pytest
 
 from slangnb.autodiff.callee import find
 from slangnb.autodiff.transforms import make_call
-from slangnb.runtime.fused import text
 from slangnb.runtime.fused.engine import Wish
 from slangnb.runtime.fused.sums import storage
 from slangnb.runtime.fused.values import DeviceArray, NotFusedError
@@ -44,11 +43,9 @@ def numbers(buffer: Any, *shape: int) -> np.ndarray:
 
 
 @pytest.fixture
-def memory(session: Any, monkeypatch: pytest.MonkeyPatch) -> Memory:
+def memory(session: Any) -> Memory:
     if session.backend.name not in ("cuda", "vulkan"):
         pytest.skip("kernels take no addresses here")
-    if session.backend.name != "cuda":  # __ldg is CUDA's
-        monkeypatch.setattr(text, "READ", "T sn_read<T>(T* from, uint at) { return from[at]; }")
     return Memory(session.device)
 
 

@@ -159,8 +159,9 @@ class Job:
         Elements that one thread takes; 0: not decided yet.
     exact : bool
         Whether threads times `per_thread` is the number of elements, so that no bound needs to be checked.
-    slots : {"group", "thread"}
-        Who leaves its sum in a slot: the group, after adding over its threads; or each thread, where groups are slow.
+    slots : {"group", "thread", "last"}
+        Who leaves its sum in a slot: the group, after adding over its threads; each thread, where groups are slow; or
+        the group, and the last one adds all slots.
     rank : int
         Number of dimensions that strided leaves need; 0 if there is none.
     prelude : str
@@ -188,6 +189,11 @@ class Job:
     def double(self) -> bool:
         """Whether a result is double, so that values and seeds are."""
         return any(s == "double" for o in self.outputs for _, s in o.reals)
+
+    @property
+    def scaled(self) -> bool:
+        """Whether the kernel multiplies by a factor: gradients, or sums that it brings to an address itself."""
+        return self.mode == "reverse" or (self.addressed and self.slots == "last")
 
     @property
     def leaves(self) -> list[Leaf]:

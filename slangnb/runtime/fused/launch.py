@@ -16,8 +16,9 @@ from slangnb.runtime.fused.access import strides_in
 from slangnb.runtime.fused.given import Gathered
 from slangnb.runtime.fused.job import GROUP, Job, Output, components, rows
 from slangnb.runtime.fused.ports import AddressedGradient, Gradient, Input, TensorGradient
+from slangnb.runtime.fused.slots import who_adds
 from slangnb.runtime.fused.stage import Stage, submit
-from slangnb.runtime.fused.sums import Sums, Totals, table
+from slangnb.runtime.fused.sums import Sums, table, totals
 from slangnb.runtime.fused.text import ENTRY, kernel_text
 from slangnb.runtime.fused.tuning import per_thread
 from slangnb.runtime.fused.values import NotFusedError
@@ -113,8 +114,7 @@ class Prepared:
             job,
             per_thread=k,
             exact=threads * k == self.count,
-            # Software Vulkan runs a barrier by switching between all threads of the group: measured 3 times slower.
-            slots="thread" if session.backend.software else "group",
+            slots=who_adds(session.backend.key, len(rows(job).all), threads // GROUP, job.addressed),
             rank=len(dims) if strided else 0,
         )
         self.slots = threads if self.job.slots == "thread" else threads // GROUP
@@ -130,7 +130,7 @@ class Prepared:
             numbers = [n for o, s in zip(offsets, strides, strict=True) for n in (o, *s)]
             self._keep.append(table(self._device, [*dims, *numbers]))
             self._main.put("sn_layout", self._keep[-1])
-        self.sums: Any = (Totals if job.addressed else Sums)(session, rows(self.job), self.slots, self._main)
+        self.sums: Any = (totals if job.addressed else Sums)(session, self.job, self.slots, self._main)
         #: About what it keeps alive: arguments, and buffers of its own.
         self.bytes = sum(8 * self.count * len(g.leaf.parts) for g in self.given if not g.leaf.shared)
         #: The rows that tell what is odd about a gradient.
@@ -186,7 +186,7 @@ class Prepared:
             port.bind(follow(sources[port.role], port.route))
         for t in self._read:
             main.put_dict(f"sn_in_{t.name}", follow(sources["value"], t.route).uniforms())
-        if self.job.mode == "reverse":
+        if self.job.scaled:
             main.set("sn_factor", factor)
         stages = [main, *self.sums.stages]
         for out in self.gradients:
@@ -224,8 +224,9 @@ class Prepared:
         sums: Mapping[str, int],
         factor: float = 1.0,
         stream: int = 0,
+        held: Any = None,
     ) -> None:
-        """Launch an addressed job; nothing waits for it.
+        """Launch an addressed job; nothing waits for it, but where it works on this process's own memory.
 
         Parameters
         ----------
@@ -235,20 +236,25 @@ class Prepared:
             Addresses by the output's id, by the leaf's id, and by the type of the rows.
         stream : int
             CUDA's handle of the stream that it goes to.
+        held : object, optional
+            What owns the memory; it is kept if the wait is interrupted.
         """
         main = self._main
         for port in self._inputs:
             port.bind(follow(sources[port.role], port.route))
         self.sums.bind(sums, factor)
         stages = [main, *self.sums.stages]
-        if self.job.mode == "reverse":
+        if self.job.scaled:
             main.set("sn_factor", factor)
         for out in self.gradients:
             if not out.by_sum:
                 stages += out.bind(gradients[out.given.leaf.id])
         for o in self.job.outputs if self.job.stores else ():
             main.set(f"sn_out_o_{o.mark}", results[o.id])
-        submit(self._device, stages, stream=stream)
+        number = submit(self._device, stages, stream=stream)
+        if self._session.host_memory:
+            self._session.wait(number, held)
+            self.sums.finish()
 
     def _result(self, o: Output, results: Mapping[str, slangpy.Tensor]) -> slangpy.Tensor:
         if o.id in results:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from slangnb.runtime.fused.job import GROUP, Row, Rows
+from slangnb.runtime.fused.job import GROUP, Job, Row, rows
 from slangnb.runtime.fused.reduction import (
     FOLD_ENTRY,
     REDUCE_ENTRY,
@@ -17,6 +18,7 @@ from slangnb.runtime.fused.reduction import (
     fold_text,
     reduce_text,
 )
+from slangnb.runtime.fused.slots import MOST_HOST_SLOTS, MOST_HOST_SLOTS_SOFTWARE
 from slangnb.runtime.fused.stage import Stage
 from slangnb.runtime.tensors import SCALARS
 
@@ -25,12 +27,11 @@ if TYPE_CHECKING:
 
     from slangnb.runtime.session import Session
 
-#: Slots of a row that Python adds by itself, on hardware and on software Vulkan: that costs less than another launch.
-MOST_HOST_SLOTS, MOST_HOST_SLOTS_SOFTWARE = 16, 2048
 #: Numbers that Python adds faster than numpy.
 FEW = 64
 #: Fewer results than this, of more terms than this each: the terms are divided among threads.
 FEW_RESULTS, MANY_TERMS = 4096, 256
+C_TYPES = {"float": ctypes.c_float, "double": ctypes.c_double}
 
 
 def storage(device: slangpy.Device, size: int, memory: str = "device_local") -> slangpy.Buffer:
@@ -60,23 +61,26 @@ class Sums:
     takes 5 to 30 microseconds.
     """
 
-    def __init__(self, session: Session, rows: Rows, slots: int, main: Stage) -> None:
+    def __init__(self, session: Session, job: Job, slots: int, main: Stage) -> None:
         import slangpy as spy
 
         device = session.device
-        self.rows = rows
+        self.rows = found = rows(job)
+        at_last = job.slots == "last"
         self.stages: list[Stage] = []
         self.copies: list[tuple[slangpy.Buffer, slangpy.Buffer, int]] = []
-        many = slots > (MOST_HOST_SLOTS_SOFTWARE if session.backend.software else MOST_HOST_SLOTS)
+        many = at_last or slots > (MOST_HOST_SLOTS_SOFTWARE if session.backend.software else MOST_HOST_SLOTS)
         self.terms = 2 if many else slots
-        self._dtypes = [SCALARS[s] for s in rows.scalars]
-        self._ids = [[r.id for r in rows.of(s)] for s in rows.scalars]
+        self._dtypes = [SCALARS[s] for s in found.scalars]
+        self._ids = [[r.id for r in found.of(s)] for s in found.scalars]
         self._backs: list[slangpy.Buffer] = []
         seen = session.backend.name in ("cuda", "vulkan")
         self._sources: dict[str, slangpy.Buffer] = {}
         self._keep: list[slangpy.Buffer] = []
-        for scalar in rows.scalars:
-            n, size = len(rows.of(scalar)), np.dtype(SCALARS[scalar]).itemsize
+        if at_last and found.all:
+            self._keep.append(arrivals(device, main))
+        for scalar in found.scalars:
+            n, size = len(found.of(scalar)), np.dtype(SCALARS[scalar]).itemsize
             bytes_ = n * self.terms * size
             usage = spy.BufferUsage.copy_destination
             if seen:
@@ -86,6 +90,9 @@ class Sums:
             partial = source
             if many:
                 partial = storage(device, n * slots * size)
+            if at_last:
+                main.put(f"sn_total_{scalar}", source)
+            elif many:
                 stage = Stage(device, session.kernel(reduce_text(scalar), REDUCE_ENTRY, None))
                 stage.threads = n * REDUCE_GROUP
                 stage.set("slots", slots)
@@ -118,23 +125,57 @@ class Sums:
         return self._sources[row.scalar], self.rows.of(row.scalar).index(row) * self.terms
 
 
+class HostTotals(Sums):
+    """Rows whose sums go to this process's own memory, where another library holds it."""
+
+    def bind(self, places: Mapping[str, int], factor: float) -> None:
+        """Say at which address the sums of each type of row go, in the order of the rows, and times what."""
+        self._bound = places, factor
+
+    def finish(self) -> None:
+        """Write the sums, once the device has made them."""
+        places, factor = self._bound
+        found = self.read()
+        for scalar in self.rows.scalars:
+            numbers = [found[r.id] * factor for r in self.rows.of(scalar)]
+            (C_TYPES[scalar] * len(numbers)).from_address(places[scalar])[:] = numbers
+
+
+def totals(session: Session, job: Job, slots: int, main: Stage) -> HostTotals | Totals:
+    """Make what brings sums to another library's memory."""
+    return (HostTotals if session.host_memory else Totals)(session, job, slots, main)
+
+
+def arrivals(device: slangpy.Device, main: Stage) -> slangpy.Buffer:
+    """Bind the number of groups that are done; the last one sets it to 0 again."""
+    made = table(device, [0])
+    main.put("sn_arrived", made)
+    return made
+
+
 class Totals:
     """Rows of one number for each slot, whose sums go to another library's memory; nothing waits for them."""
 
-    def __init__(self, session: Session, rows: Rows, slots: int, main: Stage) -> None:
-        self.rows = rows
+    def __init__(self, session: Session, job: Job, slots: int, main: Stage) -> None:
+        self.rows = rows(job)
+        self._main = main
+        self._at_last = job.slots == "last"
         self._stages: dict[str, Stage] = {}
         self._keep: list[slangpy.Buffer] = []
-        for scalar in rows.scalars:
-            n, size = len(rows.of(scalar)), np.dtype(SCALARS[scalar]).itemsize
+        if self._at_last and self.rows.all:
+            self._keep.append(arrivals(session.device, main))
+        for scalar in self.rows.scalars:
+            n, size = len(self.rows.of(scalar)), np.dtype(SCALARS[scalar]).itemsize
             partial = storage(session.device, n * slots * size)
+            main.put(f"sn_partial_{scalar}", partial)
+            self._keep.append(partial)
+            if self._at_last:
+                continue
             stage = Stage(session.device, session.kernel(reduce_text(scalar, True), REDUCE_ENTRY, None))
             stage.threads = n * REDUCE_GROUP
             stage.set("slots", slots)
             stage.put("partial", partial)
-            main.put(f"sn_partial_{scalar}", partial)
             self._stages[scalar] = stage
-            self._keep.append(partial)
 
     @property
     def stages(self) -> list[Stage]:
@@ -143,6 +184,9 @@ class Totals:
 
     def bind(self, places: Mapping[str, int], factor: float) -> None:
         """Say at which address the sums of each type of row go, in the order of the rows, and times what."""
+        if self._at_last:
+            for scalar in self.rows.scalars:
+                self._main.set(f"sn_total_{scalar}", places[scalar])
         for scalar, stage in self._stages.items():
             stage.set("total", places[scalar])
             stage.set("factor", factor)

@@ -3,8 +3,8 @@
 A group takes a piece of the elements, and each of its threads every 256th of them, so that neighbouring threads read
 neighbouring memory.
 Gradients of single elements are plain stores. What all threads share is summed per thread, then over the wave and the
-group, and each group stores its sum in a slot of its own: no atomics, so no saturation, and the same bits at every
-run. `reduction` adds the slots.
+group, and each group stores its sum in a slot of its own (see `slots`): no atomics, so no saturation, and the same bits
+at every run.
 
 All names in a kernel begin with ``sn_``, so that they hide no function: ``sn_v_`` values, ``sn_t_`` tangents,
 ``sn_p_`` differential pairs, ``sn_o_`` results, ``sn_u_`` their upstream gradients, ``sn_in_`` and ``sn_out_`` buffers.
@@ -26,14 +26,18 @@ from slangnb.runtime.fused.job import (
     derivative_components,
     rows,
 )
+from slangnb.runtime.fused.slots import slots_declared, slots_filled, slots_uniforms
 
 ENTRY = "slangnb_kernel"
-#: Sums that the group makes at a time: they share one piece of group memory.
-CHUNK = 16
 #: Reads from an address. Nobody writes there while the kernel runs, and a read that says so need not wait for writes.
-READ = 'T sn_read<T>(T* from, uint at) { __intrinsic_asm "__ldg($0 + $1)"; }'
-#: A group has at most this many waves: no device has waves of fewer than four threads.
-MOST_WAVES = GROUP // 4
+READ = """T sn_read<T>(T* from, uint at)
+{
+    __target_switch
+    {
+        case cuda: __intrinsic_asm "__ldg($0 + $1)";
+        default: return from[at];
+    }
+}"""
 
 
 def kernel_text(job: Job) -> str:
@@ -44,7 +48,7 @@ def kernel_text(job: Job) -> str:
         *(f"import {m};" for m in job.modules),
         job.prelude,
         READ if any(leaf.addressed for leaf in job.leaves) else "",
-        *(f"groupshared {s} sn_shared_{s}[{CHUNK}][{MOST_WAVES}];" for s in sums.scalars if job.slots == "group"),
+        *slots_declared(job, sums),
         '[shader("compute")]',
         f"[numthreads({GROUP}, 1, 1)]",
         f"void {ENTRY}({', '.join(_uniforms(job, sums))})",
@@ -57,7 +61,7 @@ def kernel_text(job: Job) -> str:
         *([] if job.exact else ["        if (sn_i >= sn_count) break;"]),
         *_indent(body, 2),
         "    }",
-        *_indent(_by_group(sums) if job.slots == "group" else _by_thread(sums)),
+        *_indent(slots_filled(job, sums)),
         "}",
         "",
     ]
@@ -71,9 +75,9 @@ def _indent(lines: list[str], depth: int = 1) -> list[str]:
 def _uniforms(job: Job, sums: Rows) -> list[str]:
     found = ["uint3 sn_group : SV_GroupID", "uint sn_local : SV_GroupIndex"]
     found += ["uniform uint sn_count", "uniform uint sn_slots"]
-    if job.mode == "reverse":
+    if job.scaled:
         found.append(f"uniform {'double' if job.double else 'float'} sn_factor")
-    found += [f"RWStructuredBuffer<{s}> sn_partial_{s}" for s in sums.scalars]
+    found += slots_uniforms(job, sums)
     if job.rank:
         found.append("StructuredBuffer<uint> sn_layout")
     for leaf in job.leaves:
@@ -330,37 +334,4 @@ def _tangent(job: Job) -> list[str]:
         lines += _store(o.type, f"sn_out_o_{o.mark}", f"{name}.p" if o.derivable else name)
         if o.derivable:
             lines += _store(o.type, f"sn_tan_o_{o.mark}", f"{name}.d")
-    return lines
-
-
-def _by_thread(sums: Rows) -> list[str]:
-    """Store each thread's accumulators."""
-    rows_of = [(s, k, r) for s in sums.scalars for k, r in enumerate(sums.of(s))]
-    return [f"sn_partial_{s}[{k} * sn_slots + sn_group.x * {GROUP} + sn_local] = {r.id};" for s, k, r in rows_of]
-
-
-def _by_group(sums: Rows) -> list[str]:
-    """Add the accumulators over the wave, then over the group's waves, and store one sum for each group."""
-    if not sums.all:
-        return []
-    lines = ["uint sn_wave = sn_local / WaveGetLaneCount();", f"uint sn_waves = {GROUP} / WaveGetLaneCount();"]
-    for scalar in sums.scalars:
-        of = sums.of(scalar)
-        for start in range(0, len(of), CHUNK):
-            chunk = of[start : start + CHUNK]
-            lines += ["GroupMemoryBarrierWithGroupSync();"] * (start > 0)
-            for k, r in enumerate(chunk):
-                lines += [
-                    f"{r.id} = WaveActiveSum({r.id});",
-                    f"if (WaveIsFirstLane()) sn_shared_{scalar}[{k}][sn_wave] = {r.id};",
-                ]
-            lines += [
-                "GroupMemoryBarrierWithGroupSync();",
-                f"if (sn_local < {len(chunk)})",
-                "{",
-                f"    {scalar} sn_sum = 0.0;",
-                f"    for (uint sn_w = 0; sn_w < sn_waves; sn_w++) sn_sum += sn_shared_{scalar}[sn_local][sn_w];",
-                f"    sn_partial_{scalar}[({start} + sn_local) * sn_slots + sn_group.x] = sn_sum;",
-                "}",
-            ]
     return lines
