@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from threading import get_ident
 from typing import Any
 
 from slangnb.autodiff.assemble import Assembler
@@ -91,7 +90,7 @@ class Transform:
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Give the gradients, or value and gradients, at these arguments."""
         target = self.function._target
-        if target.session.thread != get_ident():
+        if not target.session.entered:
             target.session.enter()
         recent = self._recent
         if recent is None or not recent.fits(target.version, args, kwargs):

@@ -30,6 +30,7 @@ def takes_host_addresses(device: slangpy.Device, backend: Backend) -> bool:
     written = np.random.default_rng().integers(0, 256, 256, dtype=np.uint8)
     buffer = device.create_buffer(size=written.nbytes, usage=usage)
     buffer.copy_from_numpy(written)
+    device.wait()
     try:
         with Path("/proc/self/mem").open("rb", buffering=0) as memory:
             memory.seek(buffer.device_address)

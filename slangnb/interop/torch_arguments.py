@@ -15,6 +15,7 @@ from slangnb.interop.host_calls import copied, info_of
 from slangnb.interop.torch_values import check_readable, from_host, to_host
 from slangnb.runtime.binding import EXTRAS, bind
 from slangnb.runtime.function import Function
+from slangnb.runtime.fused.job import REAL
 from slangnb.runtime.tensors import SCALARS, tensor
 
 #: The name of an argument, then keys of dicts.
@@ -119,6 +120,11 @@ class TorchArguments:
         for key in path[1:]:
             t = t.fields.get(key) if t is not None else None
         return t
+
+    def is_real(self, path: Path) -> bool:
+        """Tell whether a parameter, or a field, takes numbers with fractions."""
+        of = self.type_of(path)
+        return of is not None and of.scalar in REAL
 
     # What `slangnb.runtime.foreign.Given` asks for:
 

@@ -1,8 +1,9 @@
-"""Calls with torch tensors on the session's own card: kernels read and write torch's memory, and nothing waits.
+"""Calls with torch tensors in memory that the session computes in: kernels read and write it, and nothing is copied.
 
-Both are in the card's primary context, so an address of torch is one of the session. A kernel goes to torch's current
-stream, and so runs between torch's own kernels in the order of the program. What this module does not take, the way
-through host copies does (`torch_autograd`).
+On CUDA both are in the card's primary context, so an address of torch is one of the session. A kernel goes to torch's
+current stream, and so runs between torch's own kernels in the order of the program; nothing waits. Software Vulkan
+computes in the memory of the process, and waits. What this module does not take, the way through host copies does
+(`torch_autograd`).
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from threading import get_ident
 from typing import Any
 
 import torch  # pyright: ignore[reportMissingImports]
@@ -27,14 +27,14 @@ from slangnb.interop.torch_memory import (
     device_array,
     launch_on,
     named_values,
-    placed,
     seed_array,
+    seed_mark,
 )
 from slangnb.runtime.function import Function
+from slangnb.runtime.fused.addressed import AddressedLaunch
 from slangnb.runtime.fused.audit import audit
 from slangnb.runtime.fused.engine import Call, Wish
-from slangnb.runtime.fused.job import PLAIN_KINDS, REAL
-from slangnb.runtime.fused.launch import Prepared
+from slangnb.runtime.fused.job import PLAIN_KINDS, REAL, Row
 from slangnb.runtime.fused.values import NotFusedError
 from slangnb.runtime.health import look_at_sizes
 
@@ -67,28 +67,33 @@ def _is_plain(value: Any) -> bool:
 class DeviceCall:
     """A call for arguments of one kind; the tensors and numbers come with each run.
 
+    Arguments are given as a list in the order of `launch.routes`, with addresses in the place of tensors.
+
     Attributes
     ----------
     function : Function
-    places : list of Path
-        Where the tensors stand.
     device : torch.device
     version : int
         Of what the function means.
-    prepared : Prepared
+    launch : AddressedLaunch
         The forward launch.
     results : list of (id, shape, dtype, number of dimensions of the type)
+    spots : list of int
+        Where the tensors stand in the list of arguments.
     reduce : {"", "sum", "mean"}
         What is made of the results of all elements.
+    factor : float
+        Of that.
     """
 
     function: Function
-    places: list[Path]
     device: Any
     version: int
-    prepared: Prepared
+    launch: AddressedLaunch
     results: list[tuple[str, tuple[int, ...], Any, int]]
+    spots: list[int]
     reduce: str = ""
+    factor: float = 1.0
     backwards: dict[Any, Backward] = field(default_factory=dict)
 
     @classmethod
@@ -103,9 +108,7 @@ class DeviceCall:
             For calls that must go another way.
         """
         function, session = read.function, read.function._target.session
-        places = [path for path, _ in read.tensors()]
-        named = named_values(read.values, device_array)
-        callee = HostCall(function, named).callee()
+        callee = HostCall(function, named_values(read.values, device_array)).callee()
         if callee is None:
             raise NotFusedError("SlangPy makes this call")
         target = function._target
@@ -119,41 +122,44 @@ class DeviceCall:
                 raise NotFusedError(f"{o.id} has no type of torch's")
             shape = () if reduce else (*prepared.shape, *o.type.shape)
             results.append((o.id, shape, DTYPES[o.type.scalar], len(o.type.shape)))
-        return cls(function, places, read.device, target.version, prepared, results, reduce)
+        launch = AddressedLaunch(prepared)
+        spots = [launch.routes.index(path) for path, _ in read.tensors()]
+        factor = 1 / prepared.count if reduce == "mean" else 1.0
+        return cls(function, read.device, target.version, launch, results, spots, reduce, factor)
 
-    @property
-    def _factor(self) -> float:
-        return 1 / self.prepared.count if self.reduce == "mean" else 1.0
-
-    def addresses(self, values: Mapping[str, Any], tensors: Sequence[Any]) -> dict[str, Any]:
-        """Give the arguments with addresses in the place of tensors.
+    def placed(self, arguments: Sequence[Any], tensors: Sequence[Any]) -> list[Any]:
+        """Give the arguments with the addresses of these tensors.
 
         Raises
         ------
         NotFusedError
             For tensors without memory, as they are within ``torch.vmap``.
         """
-        return placed(values, self.places, addresses(tensors))
+        found = list(arguments)
+        for spot, address in zip(self.spots, addresses(tensors), strict=True):
+            found[spot] = address
+        return found
 
-    def forward(self, at: Mapping[str, Any], tensors: Sequence[Any]) -> tuple[Any, ...]:
-        """Give the results as new tensors, for arguments with addresses; `tensors` own the memory there."""
-        made = [torch.empty(shape, dtype=dtype, device=self.device) for _, shape, dtype, _ in self.results]
-        results = {r[0]: t.data_ptr() for r, t in zip(self.results, made, strict=True)}
-        sums = {r.scalar: made[0].data_ptr() for r in self.prepared.sums.rows.all}
-        session = self.function._target.session
-        held = (tensors, made)
-        launch_on(session, self.device, self.prepared, {"value": at}, results, {}, sums, self._factor, held)
-        if not self.prepared.looked:
-            self.prepared.looked = True
+    def forward(self, arguments: Sequence[Any], tensors: Sequence[Any]) -> tuple[Any, ...]:
+        """Give the results as new tensors; `tensors` own the memory at the addresses among the arguments."""
+        made = tuple([torch.empty(shape, dtype=dtype, device=self.device) for _, shape, dtype, _ in self.results])
+        places = [t.data_ptr() for t in made]
+        session, launch, held = self.function._target.session, self.launch, (tensors, made)
+        if self.reduce:
+            launch_on(session, self.device, launch, arguments, sums=places, factor=self.factor, held=held)
+        else:
+            launch_on(session, self.device, launch, arguments, results=places, held=held)
+        if not launch.prepared.looked:
+            launch.prepared.looked = True
             session.wait()  # an endless kernel shows itself here, where it can be interrupted
-        return tuple(made)
+        return made
 
     def backward(
-        self, values: Mapping[str, Any], tensors: Sequence[Any], wanted: Sequence[bool], seeds: Sequence[Any]
+        self, arguments: Sequence[Any], tensors: Sequence[Any], wanted: tuple[bool, ...], seeds: Sequence[Any]
     ) -> list[Any]:
         """Give the gradients of the wanted tensors, None for the others."""
         target = self.function._target
-        if target.session.thread != get_ident():  # torch's backward passes run in threads of its own
+        if not target.session.entered:  # torch's backward passes run in threads of its own
             target.session.enter()
         if target.version != self.version:
             name = self.function.info.name
@@ -162,23 +168,62 @@ class DeviceCall:
                 function=name,
                 remedy="compute the result again, then call backward()",
             )
-        if all(seed is None for seed in seeds):
+        marks, held = [], []
+        for seed, result in zip(seeds, self.results, strict=True):
+            if seed is None:
+                marks.append(None)
+                continue
+            seed, mark = seed_mark(seed, result[3])
+            marks.append(mark)
+            held.append(seed)
+        if not held:
             return [None] * len(tensors)
-        arrays = [None if s is None else seed_array(s, r[3]) for s, r in zip(seeds, self.results, strict=True)]
-        kinds = tuple([None if a is None else (a[1].shape, a[1].strides, a[1].scalar) for a in arrays])
-        key = (tuple(wanted), kinds)
+        key = (wanted, *marks)
         plan = self.backwards.get(key)
         if plan is None:
-            named = named_values(placed(values, self.places, tensors), device_array)
-            weights = {r[0]: None if a is None else a[1] for r, a in zip(self.results, arrays, strict=True)}
-            plan = self.backwards[key] = Backward.prepare(self, named, wanted, weights)
-        places = {r[0]: a[1].address for r, a in zip(self.results, arrays, strict=True) if a is not None}
-        made, totals = plan.run(self.addresses(values, tensors), places, self._factor, (tensors, arrays))
-        ways = [plan.ways.get(path) if w else None for path, w in zip(self.places, wanted, strict=True)]
-        return [None if way is None else way(made, totals) for way in ways]
+            plan = self.backwards[key] = self._backward(arguments, tensors, wanted, marks, held)
+        places = [seed.data_ptr() for seed in held]
+        found = plan.run(self.placed(arguments, tensors), places, self.factor, (tensors, held))
+        return [None if way is None else way(*found) for way in plan.chosen]
+
+    def _backward(
+        self,
+        arguments: Sequence[Any],
+        tensors: Sequence[Any],
+        wanted: tuple[bool, ...],
+        marks: Sequence[Any],
+        held: Sequence[Any],
+    ) -> Backward:
+        described = list(arguments)
+        for spot, t in zip(self.spots, tensors, strict=True):
+            described[spot] = device_array(t)
+        routes, rest = self.launch.routes, iter(held)
+        weights = {
+            result[0]: None if mark is None else seed_array(next(rest), mark)
+            for result, mark in zip(self.results, marks, strict=True)
+        }
+        paths = [routes[spot] if w else None for spot, w in zip(self.spots, wanted, strict=True)]
+        return Backward.prepare(self.function, self.device, by_name(routes, described), paths, weights)
 
 
-Way = Callable[[Mapping[str, Any], Mapping[str, Any]], Any]
+def by_name(routes: Sequence[Path], values: Sequence[Any]) -> dict[str, Any]:
+    """Put values where their routes lead, in dicts.
+
+    Examples
+    --------
+    >>> by_name([("x",), ("p", "k")], [1.0, 2.0])
+    {'x': 1.0, 'p': {'k': 2.0}}
+    """
+    found: dict[str, Any] = {}
+    for route, value in zip(routes, values, strict=True):
+        inside = found
+        for key in route[:-1]:
+            inside = inside.setdefault(key, {})
+        inside[route[-1]] = value
+    return found
+
+
+Way = Callable[[Sequence[Any], Sequence[Any]], Any]
 
 
 @dataclass
@@ -187,36 +232,48 @@ class Backward:
 
     Attributes
     ----------
-    stored : list of (leaf, shape, dtype)
+    function : Function
+    device : torch.device
+    launch : AddressedLaunch
+    stored : list of (shape, dtype)
         Gradients that have memory of their own.
-    totals : dict of str to (count, dtype)
-        Sums by Slang's name of their type.
+    totals : list of (count, dtype)
+        Sums by their type.
     ways : dict of Path to callable
         From that memory to the gradient of what stands at a place.
+    chosen : list of callable or None
+        The ways to the gradients that were asked for.
     """
 
     function: Function
     device: Any
-    prepared: Prepared
-    stored: list[tuple[str, tuple[int, ...], Any]]
-    totals: dict[str, tuple[int, Any]]
+    launch: AddressedLaunch
+    stored: list[tuple[tuple[int, ...], Any]]
+    totals: list[tuple[int, Any]]
     ways: dict[Path, Way]
+    chosen: list[Way | None] = field(default_factory=list)
 
     @classmethod
     def prepare(
-        cls, call: DeviceCall, named: Mapping[str, Any], wanted: Sequence[bool], seeds: Mapping[str, Any]
+        cls,
+        function: Function,
+        device: Any,
+        named: Mapping[str, Any],
+        paths: Sequence[Path | None],
+        seeds: Mapping[str, Any],
     ) -> Backward:
         """Prepare a launch, after a look at whether the compiler differentiates the function rightly."""
-        function = call.function
-        wrt = tuple(dict.fromkeys(path[0] for path, w in zip(call.places, wanted, strict=True) if w))
+        wrt = tuple(dict.fromkeys(path[0] for path in paths if path is not None))
         callee = find(function, (), named, "backward()")
         made = make_call(function, callee, seeds=seeds)
-        prepared = made.prepare(Wish("reverse", wrt, addressed=True))
+        launch = AddressedLaunch(made.prepare(Wish("reverse", wrt, addressed=True)))
         audit(made)
-        return cls.of(function, call.device, prepared)
+        found = cls.of(function, device, launch)
+        found.chosen = [None if path is None else found.ways.get(path) for path in paths]
+        return found
 
     @classmethod
-    def of(cls, function: Function, device: Any, prepared: Prepared) -> Backward:
+    def of(cls, function: Function, device: Any, launch: AddressedLaunch) -> Backward:
         """Say where the gradients of a launch will be.
 
         Raises
@@ -224,69 +281,70 @@ class Backward:
         NotFusedError
             If one is of a list of numbers for each element, which has no memory on the device.
         """
-        rows = prepared.sums.rows
         stored, ways = [], {}
-        for out in prepared.gradients:
+        for out in launch.prepared.gradients:
             g = out.given
             path = (g.argument, *g.route[1:])
             full = (*g.held.shape, *g.leaf.type.shape)
             dtype = DTYPES[g.leaf.type.scalar]
             if out.by_sum:
-                of = rows.gradients_of(g.leaf.id)
-                ways[path] = sums_way(of[0].scalar, rows.of(of[0].scalar).index(of[0]), full, dtype)
+                ways[path] = sums_way(launch, launch.prepared.sums.rows.gradients_of(g.leaf.id)[0], full, dtype)
             elif g.held.kind == "array":
-                stored.append((g.leaf.id, full, dtype))
-                ways[path] = memory_way(g.leaf.id)
+                ways[path] = memory_way(len(stored))
+                stored.append((full, dtype))
             else:
                 raise NotFusedError(f"{g.argument!r} is a list")
-        return cls(function, device, prepared, stored, {s: (len(rows.of(s)), DTYPES[s]) for s in rows.scalars}, ways)
+        return cls(function, device, launch, stored, [(n, DTYPES[s]) for s, n in launch.totals], ways)
 
     def run(
-        self, values: Mapping[str, Any], seeds: Mapping[str, int], factor: float, held: Any
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Launch; give the memory of gradients by leaf, and of the sums by type. `held` owns what is read."""
-        made = {id_: torch.empty(shape, dtype=dtype, device=self.device) for id_, shape, dtype in self.stored}
-        totals = {s: torch.empty(n, dtype=dtype, device=self.device) for s, (n, dtype) in self.totals.items()}
+        self, arguments: Sequence[Any], seeds: Sequence[int], factor: float, held: Any
+    ) -> tuple[list[Any], list[Any]]:
+        """Launch; give the memory of gradients, and that of the sums by type. `held` owns what is read."""
+        device = self.device
+        made = [torch.empty(shape, dtype=dtype, device=device) for shape, dtype in self.stored]
+        totals = [torch.empty(n, dtype=dtype, device=device) for n, dtype in self.totals]
         launch_on(
             self.function._target.session,
-            self.device,
-            self.prepared,
-            {"value": values, "seed": seeds},
-            gradients={id_: t.data_ptr() for id_, t in made.items()},
-            sums={s: t.data_ptr() for s, t in totals.items()},
+            device,
+            self.launch,
+            arguments,
+            seeds=seeds,
+            gradients=[t.data_ptr() for t in made],
+            sums=[t.data_ptr() for t in totals],
             factor=factor,
             held=(held, made, totals),
         )
-        if not self.prepared.looked:
-            self.prepared.looked = True
+        if not self.launch.prepared.looked:
+            self.launch.prepared.looked = True
             self._look(made, totals)
         return made, totals
 
-    def _look(self, made: Mapping[str, Any], totals: Mapping[str, Any]) -> None:
+    def _look(self, made: Sequence[Any], totals: Sequence[Any]) -> None:
         """Warn if a gradient is not finite, or zero everywhere."""
-        target, sizes = self.function._target, {}
+        target, sizes, prepared = self.function._target, {}, self.launch.prepared
         target.session.wait()
-        for out in self.prepared.gradients:
+        for out in prepared.gradients:
             g = out.given
             found = self.ways[(g.argument, *g.route[1:])](made, totals)
             kind = torch.float64 if found.dtype is torch.float64 else torch.float32
             sizes[g.leaf.id] = torch.linalg.vector_norm(found, 1, dtype=kind).item()
-        look_at_sizes(target.session, self.function.info.name, self.prepared, sizes, 6)
+        look_at_sizes(target.session, self.function.info.name, prepared, sizes, 6)
 
 
-def memory_way(leaf: str) -> Way:
-    """Give the gradient of a leaf from its own memory."""
-    return lambda made, totals: made[leaf]
+def memory_way(k: int) -> Way:
+    """Give a gradient from its own memory."""
+    return lambda made, totals: made[k]
 
 
-def sums_way(scalar: str, start: int, shape: tuple[int, ...], dtype: Any) -> Way:
-    """Give the gradient of a shared leaf from the sums."""
-    count = math.prod(shape)
-    if not shape and DTYPES[scalar] is dtype:
-        return lambda made, totals: totals[scalar].select(0, start)
+def sums_way(launch: AddressedLaunch, row: Row, shape: tuple[int, ...], dtype: Any) -> Way:
+    """Give the gradient of a shared leaf, or the value, from the sums; `row` is the first of its rows."""
+    k = [scalar for scalar, _ in launch.totals].index(row.scalar)
+    start, count = launch.prepared.sums.rows.of(row.scalar).index(row), math.prod(shape)
+    if not shape and DTYPES[row.scalar] is dtype:
+        return lambda made, totals: totals[k].select(0, start)
 
-    def way(made: Mapping[str, Any], totals: Mapping[str, Any]) -> Any:
-        found = totals[scalar].narrow(0, start, count).view(shape)
+    def way(made: Sequence[Any], totals: Sequence[Any]) -> Any:
+        found = totals[k].narrow(0, start, count).view(shape)
         return found if found.dtype is dtype else found.to(dtype)
 
     return way

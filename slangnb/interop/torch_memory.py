@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch  # pyright: ignore[reportMissingImports]
 
 from slangnb.devices.cuda import shared_ordinal
-from slangnb.interop.torch_arguments import Path
-from slangnb.runtime.fused.launch import Prepared
+from slangnb.runtime.fused.addressed import AddressedLaunch
 from slangnb.runtime.fused.values import DeviceArray, NotFusedError
 
 if TYPE_CHECKING:
@@ -48,44 +47,42 @@ def device_array(t: Any) -> DeviceArray:
     return DeviceArray(t.data_ptr(), tuple(t.shape), tuple(t.stride()), SCALARS_OF[t.dtype])
 
 
-def seed_array(seed: Any, inner: int) -> tuple[Any, DeviceArray]:
-    """Give the gradient of a result with its description; the tensor must be held until the kernel is launched.
+def seed_mark(seed: Any, inner: int) -> tuple[Any, Any]:
+    """Give the gradient of a result as a kernel can read it, and what decides how it is read.
 
     One whose elements are all one number in memory, as the gradient of ``y.sum()`` is, counts as that number; `inner`
-    counts the dimensions of the result's own type.
+    counts the dimensions of the result's own type. The tensor must be held until the kernel is launched.
     """
-    seed = seed.resolve_neg()
-    if not inner and not any(seed.stride()):
-        return seed, DeviceArray(seed.data_ptr(), (), (), SCALARS_OF[seed.dtype])
+    if seed.is_neg():
+        seed = seed.resolve_neg()
     if inner:
         seed = seed.contiguous()
-    return seed, device_array(seed)
+    strides = seed.stride()
+    if not inner and not any(strides):
+        return seed, (seed.dtype, (), ())
+    return seed, (seed.dtype, seed.shape, strides)
 
 
-def launch_on(
-    session: Session,
-    device: Any,
-    prepared: Prepared,
-    sources: Mapping[str, Mapping[Any, Any]],
-    results: Mapping[str, int] = {},
-    gradients: Mapping[str, int] = {},
-    sums: Mapping[str, int] = {},
-    factor: float = 1.0,
-    held: Any = None,
-) -> None:
-    """Launch on torch's current stream, or on the CPU; what is `held` stays alive if a wait is interrupted.
+def seed_array(seed: Any, mark: tuple[Any, Any, Any]) -> DeviceArray:
+    """Describe the gradient of a result to a kernel."""
+    dtype, shape, strides = mark
+    return DeviceArray(seed.data_ptr(), tuple(shape), tuple(strides), SCALARS_OF[dtype])
+
+
+def launch_on(session: Session, device: Any, launch: AddressedLaunch, values: Sequence[Any], **given: Any) -> None:
+    """Launch on torch's current stream, or on the CPU; `given` as for `AddressedLaunch.run`.
 
     A launch has memory of its own for partial sums. If the last one went to another stream, this one waits for that.
     """
     if device.type == "cpu":
-        prepared.run_at(sources, results, gradients, sums, factor, held=held)
+        launch.run(values, **given)
         return
     stream = raw_stream(device.index)
-    if prepared.stream is not None and prepared.stream != stream:
-        torch.cuda.current_stream(device).wait_stream(torch.cuda.ExternalStream(prepared.stream, device))
-    prepared.stream = stream
-    with session.device.cuda_context_scope():  # the current one may be another card's
-        prepared.run_at(sources, results, gradients, sums, factor, stream)
+    if launch.stream != stream:
+        if launch.stream is not None:
+            torch.cuda.current_stream(device).wait_stream(torch.cuda.ExternalStream(launch.stream, device))
+        launch.stream = stream
+    launch.run(values, **given, stream=stream)
 
 
 def addresses(tensors: Sequence[Any]) -> list[int]:
@@ -113,15 +110,4 @@ def named_values(values: Mapping[Any, Any], describe: Callable[[Any], Any]) -> d
             found[key] = named_values(value, describe)
         else:
             found[key] = describe(value) if isinstance(value, torch.Tensor) else value
-    return found
-
-
-def placed(values: Mapping[Any, Any], places: Sequence[Path], things: Sequence[Any]) -> dict[Any, Any]:
-    """Put things at places, in copies of the dicts."""
-    found = {key: placed(inner, (), ()) if isinstance(inner, dict) else inner for key, inner in values.items()}
-    for path, thing in zip(places, things, strict=True):
-        inside = found
-        for key in path[:-1]:
-            inside = inside[key]
-        inside[path[-1]] = thing
     return found

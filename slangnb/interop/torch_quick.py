@@ -13,11 +13,13 @@ from slangnb.autodiff.transforms import Transform, make_call, split_seed
 from slangnb.interop.torch_arguments import Path, TorchArguments
 from slangnb.interop.torch_autograd import second_derivative
 from slangnb.interop.torch_cuda import Backward, DeviceCall, sums_way, takes
-from slangnb.interop.torch_memory import DTYPES, addresses, device_array, named_values, placed, shares_memory
+from slangnb.interop.torch_memory import DTYPES, addresses, device_array, named_values, shares_memory
 from slangnb.runtime.binding import EXTRAS
 from slangnb.runtime.function import Function, Target
+from slangnb.runtime.fused.addressed import AddressedLaunch
 from slangnb.runtime.fused.audit import audit
 from slangnb.runtime.fused.engine import Wish
+from slangnb.runtime.fused.launch import follow
 from slangnb.runtime.fused.values import NotFusedError
 
 
@@ -48,45 +50,79 @@ def _mark(value: Any) -> Hashable:
     return None
 
 
+class Chosen:
+    """Finds the entries of `AddressedLaunch.routes` among the arguments of calls of one kind.
+
+    Parameters
+    ----------
+    routes : list of Path
+    read : TorchArguments
+        The arguments of the first call.
+    positions : int
+        How many of them were passed by position.
+    kwargs : mapping
+        The others.
+    """
+
+    def __init__(self, routes: Sequence[Path], read: TorchArguments, positions: int, kwargs: Mapping[str, Any]) -> None:
+        names = [*list(read.values)[:positions], *kwargs]
+        tensors = dict(read.tensors())
+        #: Numbers that are the same in all calls of this kind, since they are whole: see `call_key`.
+        self._constants: list[Any] = []
+        self._numbers: list[tuple[int, int, Path]] = []
+        self._tensors: list[tuple[int, int, Path]] = []
+        for k, route in enumerate(routes):
+            value = follow(read.values, route)
+            at = (k, names.index(route[0]), route[1:])
+            if route in tensors:
+                self._tensors.append(at)
+            elif type(value) is float:
+                self._numbers.append(at)
+            constant = value if type(value) is int else None  # nothing may keep a tensor alive
+            self._constants.append(float(value) if type(value) is int and read.is_real(route) else constant)
+
+    def __call__(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
+        """Give the arguments with addresses in the place of tensors, and the tensors.
+
+        Raises
+        ------
+        NotFusedError
+            For tensors without memory.
+        """
+        given = (*args, *kwargs.values())
+        found = self._constants.copy()
+        for k, place, keys in self._numbers:
+            found[k] = inside(given[place], keys)
+        tensors = [inside(given[place], keys) for _, place, keys in self._tensors]
+        for (k, _, _), address in zip(self._tensors, addresses(tensors), strict=True):
+            found[k] = address
+        return found, tensors
+
+
+def inside(value: Any, keys: Path) -> Any:
+    """Give what stands under keys of dicts within dicts."""
+    for key in keys:
+        value = value[key]
+    return value
+
+
 class Quick:
     """A prepared call, and where its arguments stand."""
 
-    def __init__(self, read: TorchArguments, args: Sequence[Any], tracked: bool, reduce: str) -> None:
+    def __init__(
+        self, read: TorchArguments, args: Sequence[Any], kwargs: Mapping[str, Any], tracked: bool, reduce: str
+    ) -> None:
         self.call = DeviceCall.prepare(read, reduce)
         self.tracked = tracked
-        self._names = tuple(read.values)[: len(args)]
-        self._places = self.call.places
+        self._choose = Chosen(self.call.launch.routes, read, len(args), kwargs)
 
     def run(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Call it, in torch's graph if a tensor requires a gradient."""
-        values, tensors = sorted_values(self._names, self._places, args, kwargs)
-        at = self.call.addresses(values, tensors)
-        made = SharedCall.apply(self.call, values, at, *tensors) if self.tracked else self.call.forward(at, tensors)
+        at, tensors = self._choose(args, kwargs)
+        made = SharedCall.apply(self.call, at, *tensors) if self.tracked else self.call.forward(at, tensors)
         if len(made) == 1:
             return made[0]
         return dict(zip([r[0] for r in self.call.results], made, strict=True)) or None
-
-
-def sorted_values(
-    names: Sequence[str], places: Sequence[Path], args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> tuple[dict[str, Any], list[Any]]:
-    """Sort arguments into numbers by name, with None in the place of tensors, and the tensors."""
-    values = {**dict(zip(names, args, strict=True)), **kwargs}
-    tensors = []
-    for path in places:
-        values, t = _taken(values, path)
-        tensors.append(t)
-    return values, tensors
-
-
-def _taken(values: dict[Any, Any], path: Path) -> tuple[dict[Any, Any], Any]:
-    """Take what stands at a place out of a dict, leaving None; dicts inside are copied."""
-    if len(path) == 1:
-        found = values[path[0]]
-        values[path[0]] = None
-        return values, found
-    values[path[0]], found = _taken(dict(values[path[0]]), path[1:])
-    return values, found
 
 
 def quick_call(function: Function, args: Sequence[Any], kwargs: Mapping[str, Any], reduce: str = "") -> Quick | None:
@@ -125,29 +161,40 @@ def _remembered(of: Any, target: Target, key: Hashable, make: Callable[[], Any])
     return target.session.plans.get(whole, lambda: Remembered(of, make())).found
 
 
-def _prepared(function: Function, args: Sequence[Any], kwargs: Mapping[str, Any], reduce: str) -> Quick | None:
+def _read(function: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> TorchArguments | None:
+    """Read a call's arguments; None if they lie elsewhere than where the session computes, or are freed."""
     read = TorchArguments.read(function, tuple(args), kwargs)
-    tracked = torch.is_grad_enabled() and any(t.requires_grad for _, t in read.tensors())
-    if "_result" in read.values or not shares_memory(function._target.session, read.device):
-        return None
-    if any(method == "return_type" for method, _, _ in function._chain) or not takes(read, tracked):
+    if not shares_memory(function._target.session, read.device):
         return None
     try:
         addresses([t for _, t in read.tensors()])
-        return Quick(read, args, tracked, reduce)
+    except NotFusedError:
+        return None
+    return read
+
+
+def _prepared(function: Function, args: Sequence[Any], kwargs: Mapping[str, Any], reduce: str) -> Quick | None:
+    read = _read(function, args, kwargs)
+    if read is None or "_result" in read.values or any(method == "return_type" for method, _, _ in function._chain):
+        return None
+    tracked = torch.is_grad_enabled() and any(t.requires_grad for _, t in read.tensors())
+    if not takes(read, tracked):
+        return None
+    try:
+        return Quick(read, args, kwargs, tracked, reduce)
     except NotFusedError:
         return None
 
 
 class QuickTransform:
-    """A prepared transform; its results stay on the card."""
+    """A prepared transform; its results stay where the session computes."""
 
-    def __init__(self, transform: Transform, read: TorchArguments, args: Sequence[Any]) -> None:
+    def __init__(
+        self, transform: Transform, read: TorchArguments, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> None:
         function = transform.function
-        self._names = tuple(read.values)[: len(args)]
-        self._places = [path for path, _ in read.tensors()]
-        named = named_values(read.values, device_array)
-        callee = find(function, (), named, transform.name)
+        places = {path for path, _ in read.tensors()}
+        callee = find(function, (), named_values(read.values, device_array), transform.name)
         check_names(callee, transform.names)
         self._factor, seeds = split_seed(transform.seed, callee)
         call = make_call(function, callee, seeds=seeds)
@@ -158,27 +205,25 @@ class QuickTransform:
             audit(call)
         if transform.reduce == "mean":
             self._factor /= prepared.count
-        self._launch = Backward.of(function, read.device, prepared)
-        rows = prepared.sums.rows
-        row = next((r for r in rows.all if r.kind == "value"), None)
-        self._value = (
-            None if row is None else sums_way(row.scalar, rows.of(row.scalar).index(row), (), DTYPES[row.scalar])
-        )
+        launch = AddressedLaunch(prepared)
+        self._choose = Chosen(launch.routes, read, len(args), kwargs)
+        self._backward = Backward.of(function, read.device, launch)
+        row = next((r for r in prepared.sums.rows.all if r.kind == "value"), None)
+        self._value = None if row is None else sums_way(launch, row, (), DTYPES[row.scalar])
         shown = transform.names or [a.name for a in prepared.job.arguments]
-        self._ways = [(path, way) for path, way in self._launch.ways.items() if path[0] in shown]
+        self._ways = [(path, path in places, way) for path, way in self._backward.ways.items() if path[0] in shown]
 
     def run(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
         """Give value and gradients."""
-        values, tensors = sorted_values(self._names, self._places, args, kwargs)
-        at = placed(values, self._places, addresses(tensors))
-        made, totals = self._launch.run(at, {}, self._factor, tensors)
+        at, tensors = self._choose(args, kwargs)
+        made, totals = self._backward.run(at, (), self._factor, tensors)
         found: dict[str, Any] = {}
-        for path, way in self._ways:
-            inside = found
+        for path, is_tensor, way in self._ways:
+            place = found
             for key in path[:-1]:
-                inside = inside.setdefault(key, {})
+                place = place.setdefault(key, {})
             gradient = way(made, totals)
-            inside[path[-1]] = gradient if path in self._places else gradient.tolist()
+            place[path[-1]] = gradient if is_tensor else gradient.tolist()
         return None if self._value is None else self._value(made, totals), found
 
 
@@ -194,29 +239,26 @@ def quick_transform(transform: Transform, args: Sequence[Any], kwargs: Mapping[s
 
 
 def _prepared_transform(transform: Transform, args: Sequence[Any], kwargs: Mapping[str, Any]) -> QuickTransform | None:
-    if any(name in EXTRAS for name in kwargs):
-        return None
-    read = TorchArguments.read(transform.function, tuple(args), kwargs)
-    if not shares_memory(transform.function._target.session, read.device) or not takes(read, False):
+    read = None if any(name in EXTRAS for name in kwargs) else _read(transform.function, args, kwargs)
+    if read is None or not takes(read, False):
         return None
     try:
-        addresses([t for _, t in read.tensors()])
-        return QuickTransform(transform, read, args)
+        return QuickTransform(transform, read, args, kwargs)
     except NotFusedError:
         return None
 
 
 class SharedCall(torch.autograd.Function):
-    """The forward pass: ``apply(call, numbers by name, arguments with addresses, *tensors)``.
+    """The forward pass: ``apply(call, arguments with addresses, *tensors)``.
 
     It has no ``setup_context``, which costs as much as two launches. So it does not go through torch's function
     transforms; their tensors have no addresses, and do not come here.
     """
 
     @staticmethod
-    def forward(ctx: Any, call: DeviceCall, values: Any, at: Any, *tensors: Any) -> tuple[Any, ...]:
+    def forward(ctx: Any, call: DeviceCall, at: list[Any], *tensors: Any) -> tuple[Any, ...]:
         """Run the kernel."""
-        ctx.call, ctx.values = call, values
+        ctx.call, ctx.at = call, at
         ctx.save_for_backward(*tensors)
         ctx.set_materialize_grads(False)
         return call.forward(at, tensors)
@@ -224,22 +266,22 @@ class SharedCall(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *seeds: Any) -> tuple[Any, ...]:
         """Run the backward kernel."""
-        tensors, wanted = ctx.saved_tensors, ctx.needs_input_grad[3:]
+        tensors, wanted = ctx.saved_tensors, ctx.needs_input_grad[2:]
         if torch.is_grad_enabled():  # create_graph=True: what comes out must refuse another derivative
-            found = SharedBackward.apply(ctx.call, ctx.values, wanted, len(seeds), *seeds, *tensors)
+            found = SharedBackward.apply(ctx.call, ctx.at, wanted, len(seeds), *seeds, *tensors)
         else:
-            found = ctx.call.backward(ctx.values, tensors, wanted, seeds)
-        return None, None, None, *found
+            found = ctx.call.backward(ctx.at, tensors, wanted, seeds)
+        return None, None, *found
 
 
 class SharedBackward(torch.autograd.Function):
-    """The backward pass where torch asks for its graph: ``apply(call, values, wanted, count, *seeds, *tensors)``."""
+    """The backward pass where torch asks for its graph: ``apply(call, arguments, wanted, count, *seeds, *tensors)``."""
 
     @staticmethod
-    def forward(ctx: Any, call: DeviceCall, values: Any, wanted: Any, count: int, *rest: Any) -> tuple[Any, ...]:
+    def forward(ctx: Any, call: DeviceCall, at: Any, wanted: Any, count: int, *rest: Any) -> tuple[Any, ...]:
         """Run the kernel."""
         ctx.name = call.function.info.name
-        return tuple(call.backward(values, rest[count:], wanted, rest[:count]))
+        return tuple(call.backward(at, rest[count:], wanted, rest[:count]))
 
     @staticmethod
     def backward(ctx: Any, *seeds: Any) -> Any:

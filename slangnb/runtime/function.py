@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import cache
-from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from slangnb.compiler.loading import Loaded, captured_log, function_node, slangpy_errors
@@ -116,7 +115,7 @@ class Function:
         target = self._target
         if target.version != self._version:
             self._renew()
-        if target.session.thread != get_ident():
+        if not target.session.entered:
             target.session.enter()
         accumulate = self._backward and self._pop_accumulate(kwargs)
         values = (*args, *kwargs.values())

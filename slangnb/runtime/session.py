@@ -7,21 +7,19 @@ import os
 import weakref
 from collections.abc import Hashable, Mapping
 from pathlib import Path
-from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from slangnb.compiler.graph import Graph, Unit
 from slangnb.compiler.source import Source
 from slangnb.devices.backend import Backend, choose, slangpy_version
 from slangnb.devices.caches import KnownGood, known_good, tuning_file
-from slangnb.devices.cuda import make_current, watched_context
 from slangnb.devices.guard import Guard
 from slangnb.devices.host_memory import takes_host_addresses
 from slangnb.devices.opening import open_device
-from slangnb.devices.waiting import fences, still_busy, wait_for
 from slangnb.errors import BackendError, CompileError, GradientError
 from slangnb.runtime import forking, guarding
 from slangnb.runtime.building import Builder, check_name, for_slangpy, make_source, opened, read_file
+from slangnb.runtime.entry import Entry
 from slangnb.runtime.function import Step, Target
 from slangnb.runtime.fused.plans import Plans
 from slangnb.runtime.fused.pool import Pool
@@ -70,9 +68,6 @@ class Session:
         self._graph = Graph()
         self._modules: dict[str, Module] = {}
         self._unnamed: weakref.WeakValueDictionary[str, Module] = weakref.WeakValueDictionary()
-        self._stopped: int | None = None  # what an interrupted wait waited for
-        self._held: Any = None  # memory that this may still write to
-        self.thread = 0  # which thread may call without a look; 0: none
         self._reading: list[Path] = []
         self.said: set[Hashable] = set()  # warnings that are given once
         self.audits: dict[Hashable, GradientError | None] = {}  # what comparing forward and reverse mode found
@@ -88,7 +83,7 @@ class Session:
         if backend not in self._devices:
             self._devices[backend] = open_device(backend)
         self._backend = backend
-        self._fences, self._watched = fences(self.device), watched_context(self.device)
+        self._entry = Entry(self.device, backend.software)
         #: Whether kernels take addresses of this process's own memory.
         self.host_memory = takes_host_addresses(self.device, backend)
         self._known: KnownGood = known_good(slangpy_version(), backend.key)
@@ -295,38 +290,25 @@ class Session:
             guarding.check_text(self.guard, self._known, name, text, entry, units, self._builder.sources)
 
     def wait(self, submitted: int | None = None, held: Any = None) -> None:
-        """Wait for the device, or for one submission; the stop button interrupts this, not the kernel that runs.
-
-        Memory that the kernel works on by address is `held` until it ends.
-        """
-        self.device.set_cuda_context_current()
-        mark = self._fences.mark(submitted)
-        try:
-            wait_for(self._fences, mark, self._backend.software)
-        except KeyboardInterrupt:
-            self._stopped, self._held, self.thread = mark, held, 0
-            raise
+        """Wait for the device, or for one submission; see `Entry.wait`."""
+        if self._closed is not None:
+            raise self._closed
+        self._entry.wait(submitted, held)
 
     def busy(self) -> bool:
         """Tell whether the device still runs a kernel whose wait was stopped."""
-        if self._stopped is not None and self._fences.passed(self._stopped):
-            self._stopped = self._held = None
-        return self._stopped is not None
+        return self._closed is None and self._entry.busy()
+
+    @property
+    def entered(self) -> bool:
+        """Whether calls from this thread need no `enter`."""
+        return self._entry.open
 
     def enter(self) -> None:
-        """Make ready for calls from this thread: without a CUDA context they would end the process.
-
-        Raises
-        ------
-        BackendError
-            While a kernel runs whose wait was stopped: a call would wait for it, without the stop button. And while
-            another card than the session's is CUDA's current one.
-        """
-        make_current(self.device, self._watched)
-        self.thread = 0 if self._watched else get_ident()
-        if self.busy():
-            self.thread = 0
-            raise still_busy()
+        """Make ready for calls from this thread, or raise BackendError; see `Entry.look`."""
+        if self._closed is not None:
+            raise self._closed
+        self._entry.look()
 
     def sources_of(self, module: Module) -> Mapping[str, Source]:
         """Give the sources of a module and of all that it imports, by hashed name."""
@@ -341,8 +323,8 @@ class Session:
 
     def lose(self, reason: BackendError) -> None:
         """Refuse all calls from now on, with this reason."""
-        self.thread = 0  # calls look at this first
         self._closed = reason
+        self._entry.shut()  # calls look at this first
 
     def close(self) -> None:
         """End the guard's child and close the devices. Tensors of this session must not be used any more."""
@@ -354,7 +336,7 @@ class Session:
         if not (self._devices and self.busy()):
             self.plans.clear()
             self.pool.clear()
-            del self._fences  # it may hold a buffer
+            self._entry.close()
             for device in self._devices.values():
                 device.close()
         self._devices.clear()

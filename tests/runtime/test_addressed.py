@@ -9,7 +9,9 @@ import pytest
 
 from slangnb.autodiff.callee import find
 from slangnb.autodiff.transforms import make_call
+from slangnb.runtime.fused.addressed import AddressedLaunch
 from slangnb.runtime.fused.engine import Wish
+from slangnb.runtime.fused.launch import follow
 from slangnb.runtime.fused.sums import storage
 from slangnb.runtime.fused.values import DeviceArray, NotFusedError
 
@@ -38,6 +40,11 @@ class Memory:
         return self.held[-1]
 
 
+def launched(prepared: Any, given: dict[str, Any], **places: Any) -> None:
+    launch = AddressedLaunch(prepared)
+    launch.run([follow(given, route) for route in launch.routes], **places)
+
+
 def numbers(buffer: Any, *shape: int) -> np.ndarray:
     return buffer.to_numpy().view(np.float32)[: int(np.prod(shape))].reshape(shape)
 
@@ -59,8 +66,9 @@ def test_gradients_and_sums(session: Any, memory: Memory, n: int) -> None:
     prepared = call.prepare(Wish("reverse", ("a", "v", "x"), value=True, addressed=True))
     dx, sums = memory.empty(n), memory.empty(6)
     leaf = next(out.given.leaf for out in prepared.gradients if out.given.argument == "x")
-    sources = {"value": given, "seed": {"result": memory.of(seed)}}
-    prepared.run_at(sources, {}, {leaf.id: dx.device_address}, {"float": sums.device_address}, factor=0.5)
+    places = [] if leaf.shared else [dx.device_address]
+    weights = memory.of(seed).address
+    launched(prepared, given, seeds=[weights], gradients=places, sums=[sums.device_address], factor=0.5)
     session.wait()
     a, v, x, seed = (t.astype(np.float64) for t in (a, v, x, seed))
     if leaf.shared:
@@ -82,11 +90,11 @@ def test_values_and_repeated_arguments(session: Any, memory: Memory) -> None:
     callee = find(f, (), given, "test")
     forward = make_call(f, callee).prepare(Wish("forward", stores=True, addressed=True))
     y = memory.empty(24)
-    forward.run_at({"value": given}, {"result": y.device_address}, {}, {})
+    launched(forward, given, results=[y.device_address])
     backward = make_call(f, callee).prepare(Wish("reverse", ("a", "x"), addressed=True))
     da, dx = memory.empty(6), memory.empty(4)
-    places = {out.given.leaf.id: (da if out.given.argument == "a" else dx) for out in backward.gradients}
-    backward.run_at({"value": given}, {}, {k: b.device_address for k, b in places.items()}, {})
+    assert [out.given.argument for out in backward.gradients] == ["a", "x"]
+    launched(backward, given, gradients=[da.device_address, dx.device_address])
     session.wait()
     a, v, x = (t.astype(np.float64) for t in (a, v, x))
     np.testing.assert_allclose(numbers(y, 4, 6), a * x**2 + v @ v * x, rtol=1e-5, atol=1e-6)
@@ -101,7 +109,7 @@ def test_strides(session: Any, memory: Memory) -> None:
     given = {"a": 1.0, "v": [0.0, 0.0, 0.0], "x": turned}
     prepared = make_call(f, find(f, (), given, "test")).prepare(Wish("forward", stores=True, addressed=True))
     y = memory.empty(12)
-    prepared.run_at({"value": given}, {"result": y.device_address}, {}, {})
+    launched(prepared, given, results=[y.device_address])
     session.wait()
     np.testing.assert_array_equal(numbers(y, 4, 3), whole.T**2)
 

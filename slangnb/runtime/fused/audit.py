@@ -21,7 +21,7 @@ from slangnb.errors import CompileError, GradientError
 from slangnb.runtime.fused.job import PLAIN_KINDS, declare, derivative_components
 from slangnb.runtime.fused.stage import Stage, submit
 from slangnb.runtime.fused.sums import storage
-from slangnb.runtime.fused.values import numbers
+from slangnb.runtime.fused.values import DeviceArray, numbers
 from slangnb.runtime.known_faults import reached
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 ENTRY = "slangnb_audit"
 SAMPLES = 64
+#: For numbers that are on the device only: a loop that runs so often shows what is wrong with it.
+UNSEEN = 3
 #: Share of the finite samples that must disagree: roundings and kinks spoil a few, a fault spoils all.
 MOST_DISAGREEING = 0.3
 _VECTORS = re.compile(r"\b(?:float|half|double)[234](?:x[234])?\b|\b(?:vector|matrix)\s*<")
@@ -121,8 +123,10 @@ def disagreeing(forward: np.ndarray, reverse: np.ndarray, tolerance: float) -> t
 
 
 def _fixed(p: Parameter, call: Call) -> Any:
-    """The value of an argument without derivative in this call; the first of several."""
+    """The value of an argument without derivative in this call; the first of several, where Python sees them."""
     value: Any = next((s.value for s in call.bound.slots if s.parameter.name == p.name), 1)
+    if isinstance(value, DeviceArray):
+        value = UNSEEN
     if hasattr(value, "to_numpy"):
         value = value.to_numpy()
     return numbers(np.ravel(value)[0] if np.size(value) else 1, p.type).item()

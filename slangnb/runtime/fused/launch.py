@@ -98,7 +98,7 @@ class Prepared:
         self.count = math.prod(gathered.shape)
         self.given = gathered.given
         self.tensors = gathered.tensors
-        self._session, self._device, self._types = session, session.device, types
+        self.session, self._device, self._types = session, session.device, types
         # Results become numpy arrays where no tensor came in, see `autodiff.assemble.results`.
         held_on_host = not gathered.tensors and all(g.held.kind in ("number", "numpy") for g in gathered.given)
         self._for_host = session.backend.software and held_on_host
@@ -118,10 +118,10 @@ class Prepared:
             rank=len(dims) if strided else 0,
         )
         self.slots = threads if self.job.slots == "thread" else threads // GROUP
-        self._main = Stage(self._device, session.kernel(kernel_text(self.job), ENTRY, owner))
-        self._main.threads = threads
-        self._main.set("sn_count", self.count)
-        self._main.set("sn_slots", self.slots)
+        self.main = Stage(self._device, session.kernel(kernel_text(self.job), ENTRY, owner))
+        self.main.threads = threads
+        self.main.set("sn_count", self.count)
+        self.main.set("sn_slots", self.slots)
         if job.addressed and gathered.tensors:
             raise NotFusedError("a tensor that is indexed is SlangPy's")
         self._keep: list[slangpy.Buffer] = []
@@ -129,22 +129,20 @@ class Prepared:
             offsets = [g.held.offset for g in strided]
             numbers = [n for o, s in zip(offsets, strides, strict=True) for n in (o, *s)]
             self._keep.append(table(self._device, [*dims, *numbers]))
-            self._main.put("sn_layout", self._keep[-1])
-        self.sums: Any = (totals if job.addressed else Sums)(session, self.job, self.slots, self._main)
+            self.main.put("sn_layout", self._keep[-1])
+        self.sums: Any = (totals if job.addressed else Sums)(session, self.job, self.slots, self.main)
         #: About what it keeps alive: arguments, and buffers of its own.
         self.bytes = sum(8 * self.count * len(g.leaf.parts) for g in self.given if not g.leaf.shared)
         #: The rows that tell what is odd about a gradient.
         self.sizes = [r for r in self.sums.rows.all if r.kind == "size"]
         #: Whether the gradients of this kind of call were looked at.
         self.looked = False
-        #: The CUDA stream of the last launch by address.
-        self.stream: int | None = None
         self._make_ports()
 
     def _make_ports(self) -> None:
-        session, job, main = self._session, self.job, self._main
+        session, job, main = self.session, self.job, self.main
         reverse = job.mode == "reverse"
-        self._inputs = [Input(session, g, main) for g in self.given]
+        self.inputs = [Input(session, g, main) for g in self.given]
         wanted = [g for g in self.given if g.leaf.wanted and reverse]
         #: The gradients that come out, in the order of the arguments.
         self.gradients: list[Any] = [
@@ -181,8 +179,8 @@ class Prepared:
             Tensors that values are written to, by the output's id.
         """
         ran = Ran()
-        main = self._main
-        for port in self._inputs:
+        main = self.main
+        for port in self.inputs:
             port.bind(follow(sources[port.role], port.route))
         for t in self._read:
             main.put_dict(f"sn_in_{t.name}", follow(sources["value"], t.route).uniforms())
@@ -211,50 +209,10 @@ class Prepared:
         cleared = [out.cleared for out in (*self.indexed, *self.gradients) if out.cleared is not None]
         number = submit(self._device, stages, self.sums.copies if read else (), cleared)
         if read or self._for_host:  # memory that Python sees is read without a look at the device
-            self._session.wait(number)
+            self.session.wait(number)
         if read:
             ran.sums = self.sums.read()
         return ran
-
-    def run_at(
-        self,
-        sources: Sources,
-        results: Mapping[str, int],
-        gradients: Mapping[str, int],
-        sums: Mapping[str, int],
-        factor: float = 1.0,
-        stream: int = 0,
-        held: Any = None,
-    ) -> None:
-        """Launch an addressed job; nothing waits for it, but where it works on this process's own memory.
-
-        Parameters
-        ----------
-        sources, factor
-            As for `run`; the factor counts for the sums, too.
-        results, gradients, sums : mapping
-            Addresses by the output's id, by the leaf's id, and by the type of the rows.
-        stream : int
-            CUDA's handle of the stream that it goes to.
-        held : object, optional
-            What owns the memory; it is kept if the wait is interrupted.
-        """
-        main = self._main
-        for port in self._inputs:
-            port.bind(follow(sources[port.role], port.route))
-        self.sums.bind(sums, factor)
-        stages = [main, *self.sums.stages]
-        if self.job.scaled:
-            main.set("sn_factor", factor)
-        for out in self.gradients:
-            if not out.by_sum:
-                stages += out.bind(gradients[out.given.leaf.id])
-        for o in self.job.outputs if self.job.stores else ():
-            main.set(f"sn_out_o_{o.mark}", results[o.id])
-        number = submit(self._device, stages, stream=stream)
-        if self._session.host_memory:
-            self._session.wait(number, held)
-            self.sums.finish()
 
     def _result(self, o: Output, results: Mapping[str, slangpy.Tensor]) -> slangpy.Tensor:
         if o.id in results:
@@ -270,7 +228,7 @@ class Prepared:
         if t.kind != "struct" and stride != np.dtype(SCALARS[t.scalar]).itemsize * len(components(t)):
             raise NotFusedError(f"{t.name} is stored with gaps")
         memory = "read_back" if self._for_host and t.kind != "struct" else "device_local"
-        return self._session.pool.tensor(dtype, self.shape or (1,), self.count * stride, memory)
+        return self.session.pool.tensor(dtype, self.shape or (1,), self.count * stride, memory)
 
 
 def kernel_id(job: Job) -> str:

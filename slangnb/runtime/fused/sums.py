@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -128,17 +128,19 @@ class Sums:
 class HostTotals(Sums):
     """Rows whose sums go to this process's own memory, where another library holds it."""
 
-    def bind(self, places: Mapping[str, int], factor: float) -> None:
-        """Say at which address the sums of each type of row go, in the order of the rows, and times what."""
+    def bind(self, places: Sequence[int], factor: float) -> None:
+        """Say at which address the sums of each type of row go, and times what."""
         self._bound = places, factor
 
     def finish(self) -> None:
         """Write the sums, once the device has made them."""
+        if not self.rows.all:
+            return
         places, factor = self._bound
         found = self.read()
-        for scalar in self.rows.scalars:
+        for scalar, place in zip(self.rows.scalars, places, strict=True):
             numbers = [found[r.id] * factor for r in self.rows.of(scalar)]
-            (C_TYPES[scalar] * len(numbers)).from_address(places[scalar])[:] = numbers
+            (C_TYPES[scalar] * len(numbers)).from_address(place)[:] = numbers
 
 
 def totals(session: Session, job: Job, slots: int, main: Stage) -> HostTotals | Totals:
@@ -160,7 +162,9 @@ class Totals:
         self.rows = rows(job)
         self._main = main
         self._at_last = job.slots == "last"
-        self._stages: dict[str, Stage] = {}
+        self._names = [f"sn_total_{scalar}" for scalar in self.rows.scalars]
+        #: What adds the rows, a stage for each type.
+        self.stages: list[Stage] = []
         self._keep: list[slangpy.Buffer] = []
         if self._at_last and self.rows.all:
             self._keep.append(arrivals(session.device, main))
@@ -175,20 +179,15 @@ class Totals:
             stage.threads = n * REDUCE_GROUP
             stage.set("slots", slots)
             stage.put("partial", partial)
-            self._stages[scalar] = stage
+            self.stages.append(stage)
 
-    @property
-    def stages(self) -> list[Stage]:
-        """What adds the rows."""
-        return list(self._stages.values())
-
-    def bind(self, places: Mapping[str, int], factor: float) -> None:
+    def bind(self, places: Sequence[int], factor: float) -> None:
         """Say at which address the sums of each type of row go, in the order of the rows, and times what."""
         if self._at_last:
-            for scalar in self.rows.scalars:
-                self._main.set(f"sn_total_{scalar}", places[scalar])
-        for scalar, stage in self._stages.items():
-            stage.set("total", places[scalar])
+            for name, place in zip(self._names, places, strict=True):
+                self._main.set(name, place)
+        for stage, place in zip(self.stages, places, strict=False):
+            stage.set("total", place)
             stage.set("factor", factor)
 
 
