@@ -66,7 +66,9 @@ def _reader(prepared: Prepared, g: Given, factor: float) -> Callable[[Ran], Any]
             with np.errstate(over="ignore"):  # a sum beyond the type's largest number is infinite, as it should be
                 found = np.array([ran.sums[r] * factor for r in rows]).astype(dtype).reshape(full)
         else:
-            found = ran.grads[leaf.id].to_numpy().view(dtype)[: math.prod(full)].reshape(full)
+            found = ran.grads[leaf.id]
+            if not isinstance(found, np.ndarray):
+                found = found.to_numpy().view(dtype)[: math.prod(full)].reshape(full)
         return found.item() if as_number else found
 
     return read
@@ -96,8 +98,10 @@ def results(prepared: Prepared, made: dict[str, Any]) -> Any:
     return next(iter(made.values())) if len(prepared.job.outputs) == 1 else made
 
 
-def host_array(prepared: Prepared, t: slangpy.Tensor) -> Any:
+def host_array(prepared: Prepared, t: slangpy.Tensor | np.ndarray) -> Any:
     """Give an output as a numpy array of the call's shape, or a number for a single call; structs as they are."""
+    if isinstance(t, np.ndarray):
+        return t if t.ndim else t.item()
     if t.dtype.full_name not in SCALARS and not t.dtype.shape.as_tuple():
         return t  # structs have no numpy type
     array = t.to_numpy()

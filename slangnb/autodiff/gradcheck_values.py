@@ -234,7 +234,7 @@ def unpacked(t: TypeInfo, value: Any) -> Any:
 
 
 def read(value: Any, t: TypeInfo) -> Any:
-    """Read a tensor: an array, or for structs a dict of arrays by field.
+    """Read a tensor: an array, or for structs a dict of arrays by field; an array is given as it is.
 
     Raises
     ------
@@ -242,7 +242,7 @@ def read(value: Any, t: TypeInfo) -> Any:
         For structs with fields that numpy cannot hold.
     """
     if t.kind != "struct":
-        return value.to_numpy()
+        return value if isinstance(value, np.ndarray) else value.to_numpy()
     stride = value.dtype.buffer_layout.stride
     data = value.storage.to_numpy().view(np.uint8).reshape(-1)
     data = data[: data.size // stride * stride].reshape(-1, stride)

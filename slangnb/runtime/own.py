@@ -33,10 +33,11 @@ if TYPE_CHECKING:
 
 #: Elements from which our kernel is faster than SlangPy's, launch and all; measured, see tests/benchmarks.
 LARGE = 1 << 17
+ARRAYS = (np.ndarray, np.floating, np.integer)
 
 
 def can_be_own(bound: Bound | None, chain: tuple[Any, ...]) -> bool:
-    """Tell whether calls of this kind may be ours: plain types, given as tensors, numbers and Parameters."""
+    """Tell whether calls of this kind may be ours: plain types, given as tensors, arrays, numbers and Parameters."""
     import slangpy as spy
 
     if bound is None or chain or not isinstance(bound.result, spy.Tensor | str | None):
@@ -53,7 +54,7 @@ def can_be_own(bound: Bound | None, chain: tuple[Any, ...]) -> bool:
         for _, t, value in leaves(slot.parameter.name, slot.parameter.type, slot.value):
             if t.kind not in PLAIN_KINDS or t.scalar == "bool":
                 return False
-            if type(value) not in (float, int, Parameter, spy.Tensor):
+            if type(value) not in (float, int, Parameter, spy.Tensor) and not isinstance(value, ARRAYS):
                 return False
     return True
 
@@ -66,6 +67,8 @@ def wants_own(values: tuple[Any, ...], backward: bool) -> bool:
     for value in values_in(values):
         if type(value) is Parameter:
             shared = True
+        elif isinstance(value, np.ndarray):
+            largest = max(largest, value.size)
         elif type(value) is spy.Tensor:
             n = value.element_count
             largest = max(largest, n)
@@ -127,8 +130,8 @@ def own_launch(function: Function, bound: Bound, accumulate: bool, backward: boo
 
 def _forward(call: Call) -> Launch:
     bound, session = call.bound, call.session
-    prepared = call.prepare(Wish("forward", stores=True))
     as_numpy = isinstance(bound.result, str) and bound.result == "numpy"
+    prepared = call.prepare(Wish("forward", stores=True, tensors=not as_numpy))
     given = None if isinstance(bound.result, str) else bound.result
     results: Mapping[str, slangpy.Tensor] = {}
     if given is not None:
@@ -144,6 +147,8 @@ def _forward(call: Call) -> Launch:
 
     def launch(values: Mapping[Any, Any]) -> Any:
         made = prepared.run({"value": values}, read=False, results=results).outputs["result"]
+        if isinstance(made, np.ndarray):
+            return made
         if as_numpy:
             session.wait()
             return made.to_numpy()

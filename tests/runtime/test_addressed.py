@@ -42,7 +42,8 @@ class Memory:
 
 def launched(prepared: Any, given: dict[str, Any], **places: Any) -> None:
     launch = AddressedLaunch(prepared)
-    launch.run([follow(given, route) for route in launch.routes], **places)
+    values = [follow(given, route) for route in launch.routes]
+    launch.run([v.address if isinstance(v, DeviceArray) else v for v in values], **places)
 
 
 def numbers(buffer: Any, *shape: int) -> np.ndarray:

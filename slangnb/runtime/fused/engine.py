@@ -36,6 +36,7 @@ class Wish:
     accumulate: bool = False
     per_thread: int = 0
     addressed: bool = False
+    tensors: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ class Call:
 
     def _make(self, wish: Wish) -> Prepared:
         wrt = wish.wrt if wish.mode == "reverse" else ()
-        gathered = gather(self.bound, wrt, self.tangents, self.seeds, self.session.device)
+        gathered = gather(self.bound, wrt, self.tangents, self.seeds, self.session.device, self.session.host_memory)
         modules = ["slangpy"] if gathered.tensors else []
         job = Job(
             self.text,
@@ -108,6 +109,7 @@ class Call:
             wish.per_thread,
             prelude=self.prelude,
             addressed=wish.addressed,
+            tensors=wish.tensors,
         )
         types = self.loaded.module.layout.require_type_by_name
         return Prepared(self.session, self.owner, self.bound.signature, job, gathered, types)

@@ -28,6 +28,7 @@ def gather(
     tangents: Mapping[str, Any],
     seeds: Mapping[str, Any],
     device: slangpy.Device,
+    host_memory: bool,
 ) -> Gathered:
     """Read all arguments.
 
@@ -43,6 +44,8 @@ def gather(
         Values by the output's id that reverse mode starts from; None for an output that does not count.
     device : slangpy.Device
         Where tensors must live.
+    host_memory : bool
+        Whether kernels read numpy arrays where they lie.
 
     Raises
     ------
@@ -86,6 +89,8 @@ def gather(
         if seeds.get(o.id) is not None:
             given += _seeds(signature.name, o, seeds[o.id], shape, device)
     given = with_access(numbered(given), shape)
+    if host_memory:
+        given = [_in_place(g) for g in given]
     check_shared(signature.name, given, shape)
     return Gathered(
         tuple(_filled(a, given) for a in arguments),
@@ -94,6 +99,13 @@ def gather(
         tuple(tensors),
         shape,
     )
+
+
+def _in_place(g: Given) -> Given:
+    """Have a numpy array read by its address."""
+    if not g.held.in_place or g.leaf.access == "uniform":
+        return g
+    return replace(g, leaf=replace(g.leaf, addressed=True))
 
 
 def _is_wanted(function: str, p: Parameter, wrt: tuple[str, ...] | None) -> bool:

@@ -168,6 +168,10 @@ class Job:
         Slang text before the kernel.
     addressed : bool
         Whether results and sums go to another library's memory, by address.
+    tensors : bool
+        Whether results are tensors, whatever the arguments are.
+    host : bool
+        Whether results go to numpy arrays, by address.
     """
 
     call: str
@@ -184,6 +188,8 @@ class Job:
     rank: int = 0
     prelude: str = ""
     addressed: bool = False
+    tensors: bool = False
+    host: bool = False
 
     @property
     def double(self) -> bool:
@@ -194,6 +200,10 @@ class Job:
     def scaled(self) -> bool:
         """Whether the kernel multiplies by a factor: gradients, or sums that it brings to an address itself."""
         return self.mode == "reverse" or (self.addressed and self.slots == "last")
+
+    def by_address(self, o: Output) -> bool:
+        """Whether a result goes to an address; numpy has no type for structs."""
+        return self.addressed or (self.host and o.type.kind in PLAIN_KINDS and o.type.scalar != "bool")
 
     @property
     def leaves(self) -> list[Leaf]:

@@ -15,13 +15,13 @@ from slangnb.compiler.reflection import Signature, TypeInfo
 from slangnb.runtime.fused.access import strides_in
 from slangnb.runtime.fused.given import Gathered
 from slangnb.runtime.fused.job import GROUP, Job, Output, components, rows
-from slangnb.runtime.fused.ports import AddressedGradient, Gradient, Input, TensorGradient
+from slangnb.runtime.fused.ports import AddressedGradient, Gradient, HostGradient, Input, TensorGradient
 from slangnb.runtime.fused.slots import who_adds
 from slangnb.runtime.fused.stage import Stage, submit
 from slangnb.runtime.fused.sums import Sums, table, totals
 from slangnb.runtime.fused.text import ENTRY, kernel_text
 from slangnb.runtime.fused.tuning import per_thread
-from slangnb.runtime.fused.values import NotFusedError
+from slangnb.runtime.fused.values import NotFusedError, address_of
 from slangnb.runtime.tensors import SCALARS
 
 if TYPE_CHECKING:
@@ -39,10 +39,10 @@ class Ran:
     ----------
     sums : dict of str to float
         By the id of the row; empty unless they were read.
-    grads : dict of str to Tensor, Buffer or None
+    grads : dict of str to Tensor, Buffer, ndarray or None
         Gradient of each wanted leaf, by id, and of each wanted indexed tensor, by name: a tensor where a tensor came
         in, else a buffer; nothing for one that is among the sums.
-    outputs, tangents : dict of str to Tensor
+    outputs, tangents : dict of str to Tensor or ndarray
         By the id of the output.
     """
 
@@ -100,8 +100,12 @@ class Prepared:
         self.tensors = gathered.tensors
         self.session, self._device, self._types = session, session.device, types
         # Results become numpy arrays where no tensor came in, see `autodiff.assemble.results`.
-        held_on_host = not gathered.tensors and all(g.held.kind in ("number", "numpy") for g in gathered.given)
-        self._for_host = session.backend.software and held_on_host
+        kinds = {"tensor"} if gathered.tensors or job.tensors else {g.held.kind for g in gathered.given}
+        self._for_host = session.backend.software and kinds <= {"number", "numpy"}
+        in_place = [g for g in gathered.given if g.leaf.addressed and g.held.kind == "numpy"]
+        job = replace(job, host=bool(in_place) and kinds <= {"number", "numpy", "parameter"})
+        #: Whether a launch must be waited for, since memory that it works on may not outlive the call.
+        self._waits = self._for_host or bool(in_place)
         if max((self.count * len(g.leaf.parts) for g in self.given), default=0) >= 1 << 32:
             raise NotFusedError("more than 2^32 numbers")
         strided = [g for g in self.given if g.leaf.access == "strided"]
@@ -148,6 +152,8 @@ class Prepared:
         self.gradients: list[Any] = [
             AddressedGradient(session, g, self.shape, main)
             if g.held.kind == "array"
+            else HostGradient(session, g, self.shape, main)
+            if g.leaf.addressed
             else Gradient(session, g, self.shape, main, self.sums, job.accumulate)
             for g in wanted
         ]
@@ -202,24 +208,35 @@ class Prepared:
         if self.job.stores:
             for o in self.job.outputs:
                 ran.outputs[o.id] = made = self._result(o, results)
-                main.put_loosely(f"sn_out_o_{o.mark}", made.storage)
+                self._place(f"sn_out_o_{o.mark}", made)
                 if self.job.mode == "tangent" and o.derivable:
                     ran.tangents[o.id] = made = self._tangent_result(o)
-                    main.put_loosely(f"sn_tan_o_{o.mark}", made.storage)
+                    self._place(f"sn_tan_o_{o.mark}", made)
         cleared = [out.cleared for out in (*self.indexed, *self.gradients) if out.cleared is not None]
         number = submit(self._device, stages, self.sums.copies if read else (), cleared)
-        if read or self._for_host:  # memory that Python sees is read without a look at the device
-            self.session.wait(number)
+        if read or self._waits:
+            self.session.wait(number, (sources, ran))
         if read:
             ran.sums = self.sums.read()
         return ran
 
-    def _result(self, o: Output, results: Mapping[str, slangpy.Tensor]) -> slangpy.Tensor:
+    def _place(self, name: str, made: Any) -> None:
+        """Bind what a result goes to."""
+        if isinstance(made, np.ndarray):
+            self.main.set(name, address_of(made))
+        else:
+            self.main.put_loosely(name, made.storage)
+
+    def _result(self, o: Output, results: Mapping[str, slangpy.Tensor]) -> Any:
         if o.id in results:
             return results[o.id]
+        if self.job.by_address(o):
+            return np.empty((*self.shape, *o.type.shape), SCALARS[o.type.scalar])
         return self._empty(o.type, self._types(o.type.name))
 
-    def _tangent_result(self, o: Output) -> slangpy.Tensor:
+    def _tangent_result(self, o: Output) -> Any:
+        if self.job.by_address(o):
+            return np.empty((*self.shape, *o.type.shape), SCALARS[o.type.scalar])
         made = self._types(o.type.name)
         return self._empty(o.type, made if o.type.kind != "struct" else made.derivative)
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from slangnb.runtime.fused.values import DeviceArray
+from slangnb.runtime.fused.values import DeviceArray, lies_plainly
 from slangnb.runtime.parameter import Parameter
 
 #: Launches remembered, and the bytes of arguments and buffers that these may keep alive; one is always kept.
@@ -59,13 +59,13 @@ def kind_of(value: Any) -> Hashable:
     Examples
     --------
     >>> kind_of(2.0), kind_of(np.zeros((2, 3), np.float32)), kind_of([1, 2, 3])
-    (<class 'float'>, ('numpy', '<f4', (2, 3)), (<class 'list'>, 3))
+    (<class 'float'>, ('numpy', '<f4', (2, 3), True), (<class 'list'>, 3))
     """
     kind = type(value)
     if kind is float or kind is int or kind is bool:
         return kind
-    if kind is np.ndarray:
-        return "numpy", value.dtype.str, value.shape
+    if isinstance(value, np.ndarray):
+        return "numpy", value.dtype.str, value.shape, lies_plainly(value)
     if kind is Parameter:
         return "parameter", value.dtype, value.shape
     if kind is dict:

@@ -12,7 +12,7 @@ from slangnb.runtime.fused.job import accumulator
 from slangnb.runtime.fused.stage import Stage
 from slangnb.runtime.fused.sums import Fold, Sums, storage
 from slangnb.runtime.fused.tuning import copies
-from slangnb.runtime.fused.values import packed_strides, scalars
+from slangnb.runtime.fused.values import address_of, packed_strides, scalars
 from slangnb.runtime.tensors import SCALARS, check_extent
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Input:
         self._name = f"sn_in_{g.leaf.id}"
         self._names = [f"{self._name}_{k}" for k in range(len(g.leaf.parts))]
         self._number = g.leaf.access == "uniform" and len(self._names) == 1
-        self._addressed = g.held.kind == "array"
+        self._addressed = g.leaf.addressed
         self._tensor: slangpy.Tensor | None = None
         self._storage: slangpy.Buffer | None = None
         self._own: slangpy.Buffer | None = None
@@ -41,7 +41,7 @@ class Input:
             self._main.set(self._names[0], value)
             return
         if self._addressed:
-            self._main.set(self._name, value if type(value) is int else value.address)
+            self._main.set(self._name, value if type(value) is int else address_of(value))
             return
         g = self.given
         if g.leaf.access == "uniform":
@@ -194,6 +194,24 @@ class AddressedGradient:
             return []
         self._fold.bind(self._whole, target)
         return self._fold.stages
+
+
+class HostGradient:
+    """Brings the gradient of a numpy array to another one, where kernels write to the memory of this process."""
+
+    def __init__(self, session: Session, g: Given, shape: tuple[int, ...], main: Stage) -> None:
+        self.given = g
+        self._to = AddressedGradient(session, g, shape, main)
+        self.by_sum = self._to.by_sum
+        self._shape = (*g.held.shape, *g.leaf.type.shape)
+        self._dtype = SCALARS[g.leaf.type.scalar]
+        #: Nothing must be zero before the launch.
+        self.cleared = None
+
+    def bind(self, value: Any, target: None, factor: float) -> tuple[np.ndarray, list[Stage]]:
+        """Make an array for this call's gradient; give what brings the gradient there after the main stage."""
+        made = np.empty(self._shape, self._dtype)
+        return made, self._to.bind(address_of(made))
 
 
 class TensorGradient:

@@ -88,9 +88,9 @@ def _uniforms(job: Job, sums: Rows) -> list[str]:
         if a.wants_tensor_gradient:
             found += [f"uniform uint sn_copies_{a.name}", f"uniform uint sn_span_{a.name}"]
     for o in job.outputs if job.stores else ():
-        found.append(f"{_writable(_stored(o.type), job.addressed)} sn_out_o_{o.mark}")
+        found.append(f"{_writable(_stored(o.type), job.by_address(o))} sn_out_o_{o.mark}")
         if job.mode == "tangent" and o.derivable:
-            found.append(f"RWStructuredBuffer<{_derivative_name(o.type)}> sn_tan_o_{o.mark}")
+            found.append(f"{_writable(_derivative_name(o.type), job.by_address(o))} sn_tan_o_{o.mark}")
     return found
 
 

@@ -58,6 +58,8 @@ class Held:
         Likewise.
     copied : bool
         A tensor whose own dimensions are not packed: it is read through a contiguous copy.
+    in_place : bool
+        A numpy array that a kernel of this process could read where it lies.
     """
 
     kind: str
@@ -65,6 +67,7 @@ class Held:
     strides: tuple[int, ...] = ()
     offset: int = 0
     copied: bool = False
+    in_place: bool = False
 
 
 def hold(function: str, name: str, t: TypeInfo, value: Any, device: slangpy.Device) -> Held:
@@ -98,7 +101,24 @@ def hold(function: str, name: str, t: TypeInfo, value: Any, device: slangpy.Devi
     given = next((s for s, n in SCALARS.items() if n == array.dtype.newbyteorder("=").name), "")
     if kind != "number" and given != t.scalar:
         raise _wrong_type(function, name, t, given or str(array.dtype))
-    return Held(kind, _outer(function, name, t, array.shape))
+    return Held(kind, _outer(function, name, t, array.shape), in_place=kind == "numpy" and lies_plainly(array))
+
+
+def lies_plainly(array: np.ndarray) -> bool:
+    """Tell whether an array's numbers follow each other in memory as the processor reads them.
+
+    Examples
+    --------
+    >>> lies_plainly(np.zeros((2, 3))), lies_plainly(np.zeros((2, 3)).T)
+    (True, False)
+    """
+    flags = array.flags
+    return flags.c_contiguous and flags.aligned and array.dtype.isnative
+
+
+def address_of(array: np.ndarray) -> int:
+    """Give where an array lies in this process's memory; it must live as long as the address is in use."""
+    return array.__array_interface__["data"][0]
 
 
 def numbers(value: Any, t: TypeInfo, name: str = "") -> np.ndarray:
