@@ -9,7 +9,8 @@ from pygments.token import Comment, Keyword, Name, Number, String
 from slangnb.compiler.lexer import SlangLexer
 
 #: Kinds of tokens to codes of terminals. The same text stands on white, on black, and on a notebook's pale or dark red,
-#: so the colours are of middle lightness: at least 3 to 1 against each. Words are bold instead, names stay as they are.
+#: so the colours are of middle lightness: at least 3 to 1 against each; no colour has more than 3.3 to both reds. Our
+#: JupyterLab extension knows them, and shows them in shades for its theme. Words are bold, names stay as they are.
 _CODES = {
     Keyword: "1",
     Keyword.Constant: "38;5;64",

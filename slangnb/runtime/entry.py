@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class _Here(local):
     """What a thread knows: the time at which it last entered."""
 
-    time: object = None
+    time = -1
 
 
 class Entry:
@@ -31,14 +31,14 @@ class Entry:
     def __init__(self, device: slangpy.Device, software: bool) -> None:
         self._device, self._software = device, software
         self._fences, self._watched = fences(device), watched_context(device)
-        self._here, self._time = _Here(), object()
+        self._here, self._time = _Here(), 0
         self._stopped: int | None = None  # what an interrupted wait waited for
         self._held: Any = None  # memory that this may still write to
 
     @property
     def open(self) -> bool:
         """Whether this thread may call without a look."""
-        return self._here.time is self._time
+        return self._here.time == self._time
 
     def look(self) -> None:
         """Make ready for calls from this thread: without a CUDA context they would end the process.
@@ -57,7 +57,7 @@ class Entry:
 
     def shut(self) -> None:
         """Let every thread look before its next call."""
-        self._time = object()
+        self._time += 1
 
     def close(self) -> None:
         """Give back what belongs to the device."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import io
 from collections.abc import Sequence
 from html import escape
@@ -12,13 +11,12 @@ import numpy as np
 from matplotlib.colors import to_rgba_array
 
 from slangnb.errors import CallError
-from slangnb.views.compact import compact
 from slangnb.views.figure import drawing, page_size, to_png
 from slangnb.views.html import alternative_text
-from slangnb.views.overlay import overlay
+from slangnb.views.overlay import data_url, stored_pictures
 from slangnb.views.page import render_both
 from slangnb.views.snapshots import Frame
-from slangnb.views.still import CSS_PIXELS, STILL, document
+from slangnb.views.still import CSS_PIXELS, document, with_dark
 from slangnb.views.style import (
     COMPONENTS,
     GRID,
@@ -44,7 +42,7 @@ _MOST_PIXELS = 4_000_000
 
 _STYLE = """<style>
 .player{display:none;margin-bottom:2em}
-.player img{display:block;max-width:100%;height:auto;border-radius:6px}
+.player img:first-child{display:block;max-width:100%;height:auto;border-radius:6px}
 .player div{display:flex;gap:1em;align-items:center;margin-top:.5em;font-size:.9em}
 .player input{flex:1;max-width:40em}
 .player output{font-family:monospace;min-width:9em}
@@ -56,13 +54,13 @@ _STYLE = """<style>
 _SCRIPT = """<script>
 (() => {
   const frames = JSON.parse(document.getElementById("frames").textContent);
-  const [img, slider, said, button] = ["img", "input", "output", "button"].map(
+  const [img, dark, slider, said, button] = ["img", ".slangnb-dark", "input", "output", "button"].map(
     (kind) => document.querySelector(".player " + kind));
   let timer = 0;
   const draw = () => {
     const frame = frames[+slider.value];
-    img.src = "data:image/png;base64," + frame.png;
-    img.parentElement.style.setProperty("--slangnb-dark", `url(data:image/png;base64,${frame.dark})`);
+    img.src = frame.light;
+    dark.src = frame.dark;
     img.alt = frame.alt;
     said.textContent = "step " + frame.step;
     slider.setAttribute("aria-valuetext", said.textContent);
@@ -181,15 +179,14 @@ def page(frames: Sequence[Frame], still: str, title: str) -> str:
     parts: list[str] = []
     for frame in frames:
         title_ = f"step {frame.step}"
-        light, dark = render_both(*drawing(frame.models, title_), _DPI)
-        pngs = [base64.b64encode(png).decode("ascii") for png in (compact(light), overlay(dark, light))]
+        made = stored_pictures(*render_both(*drawing(frame.models, title_), _DPI))
+        light, dark = data_url(made.light), data_url(made.dark)
         said = alternative_text(frame.models, title_)
-        parts.append(f'{{"step":{frame.step},"png":"{pngs[0]}","dark":"{pngs[1]}","alt":{_json(said)}}}')
+        parts.append(f'{{"step":{frame.step},"light":"{light}","dark":"{dark}","alt":{_json(said)}}}')
     width = round(max(page_size(frame.models, "step")[0] for frame in frames) * CSS_PIXELS)
     player = (
         f'<section class="player" aria-label="{escape(title)}">'
-        f'<span class="{STILL}" style="display:block;position:relative;max-width:{width}px">'
-        f'<img width="{width}" alt=""></span>'
+        f'{with_dark(f"""<img width="{width}" alt="">""", "data:,", width)}'
         f'<div><button type="button">play</button><input type="range" min="0" max="{len(frames) - 1}" step="1" '
         f'value="{len(frames) - 1}" aria-label="step"><output aria-live="polite"></output></div></section>'
     )

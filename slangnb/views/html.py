@@ -54,13 +54,13 @@ def _section(model: PairModel) -> str:
     return f'<div style="margin-top:0.3em">{line}</div>' + ("" if model.value.stats.empty else _table(model))
 
 
-def fragment(models: Sequence[PairModel], *pngs: bytes, title: str = "") -> str:
+def fragment(models: Sequence[PairModel], *pictures: bytes, title: str = "") -> str:
     """Write a `<figure>` that stands by itself: the picture inside, and its numbers folded away below it.
 
     Parameters
     ----------
     models : sequence of PairModel
-    *pngs : bytes
+    *pictures : bytes
         Their picture; a second one is for dark themes.
     title : str
 
@@ -78,10 +78,10 @@ def fragment(models: Sequence[PairModel], *pngs: bytes, title: str = "") -> str:
     (True, False)
     """
     sections = "".join(_section(model) for model in models)
-    return figure(pngs, alternative_text(models, title), page_size(models, title)[0], sections)
+    return figure(pictures, alternative_text(models, title), page_size(models, title)[0], sections)
 
 
-def document(models: Sequence[PairModel], *pngs: bytes, title: str = "") -> str:
+def document(models: Sequence[PairModel], *pictures: bytes, title: str = "") -> str:
     """Write a whole HTML file around `fragment`."""
     name = title or ", ".join(model.name for model in models)
-    return whole_page(name, fragment(models, *pngs, title=title))
+    return whole_page(name, fragment(models, *pictures, title=title))

@@ -197,7 +197,8 @@ class LivePair(anywidget.AnyWidget):
             place = frames.place_of(self._axes, source.shape, source.element, message["row"], message["column"])
             index, rest = place[: len(source.shape)], place[len(source.shape) :]
             value, gradient = (frames.spoken(found, rest, source.element) for found in source.probe(index))
-            self.send(answer | {"index": list(place), "value": value, "gradient": gradient})
+            about = source.probed(index)
+            self.send(answer | {"index": list(place), "value": value, "gradient": gradient, "note": about})
             return
         rows, columns = tuple(message["rows"]), tuple(message["columns"])
         window = source.window(self._axes, rows, columns, MOST)

@@ -20,12 +20,10 @@ from slangnb.views.text import plain
 
 if TYPE_CHECKING:
     from slangnb.views.live import LivePair
+    from slangnb.views.overlay import Pictures
 
 #: A picture of more rows than this stays still.
 MOST_LIVE = 8
-#: Where a picture, which is stored twice, and what a dark theme lays over it take more, it is light in every theme:
-#: ten views stay below a megabyte.
-MOST_BYTES = 69_000
 
 Bundle = tuple[dict[str, str], dict[str, dict[str, int]]]
 
@@ -67,7 +65,7 @@ class PairView:
         self.live = live
         self._sources = tuple(sources)
         self._widgets: list[LivePair] = []
-        self._stored: tuple[int, tuple[bytes, ...]] | None = None
+        self._stored: tuple[int, Pictures] | None = None
 
     @property
     def models(self) -> tuple[PairModel, ...]:
@@ -188,27 +186,24 @@ class PairView:
         if "text/plain" in kinds:
             data["text/plain"] = repr(self)
         if "text/html" in kinds:
-            data["text/html"] = stored.named(fragment(self.models, *self._small(), title=self.title), key)
+            data["text/html"] = stored.named(fragment(self.models, *self._small()[1:], title=self.title), key)
         if "image/png" in kinds:
-            data["image/png"] = base64.b64encode(self._small()[0]).decode("ascii")
+            data["image/png"] = base64.b64encode(self._small().png).decode("ascii")
         # The size in CSS pixels keeps the picture sharp on dense screens instead of twice as large.
         width, height = page_size(self.models, self.title)
         metadata = {"image/png": {"width": round(96 * width), "height": round(96 * height)}}
         return data, metadata if "image/png" in data else {}
 
-    def _small(self) -> tuple[bytes, ...]:
+    def _small(self) -> Pictures:
         """Draw the picture as a notebook keeps it, light and dark; the same numbers are not drawn twice."""
-        from slangnb.views.compact import compact
         from slangnb.views.figure import drawing
-        from slangnb.views.overlay import overlay
+        from slangnb.views.overlay import stored_pictures
         from slangnb.views.page import render_both
 
         state = _state(self.models)
         if self._stored is None or self._stored[0] != state:
-            light, dark = render_both(*drawing(self.models, self.title), STORED_DPI)
-            small, over = compact(light), overlay(dark, light)
-            fits = 2 * len(small) + len(over) <= MOST_BYTES
-            self._stored = state, (small, over) if fits else (small,)
+            both = render_both(*drawing(self.models, self.title), STORED_DPI)
+            self._stored = state, stored_pictures(*both)
         return self._stored[1]
 
     def save(self, path: str | Path) -> Path:

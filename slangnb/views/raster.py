@@ -69,7 +69,9 @@ def _mark_image(ax: Axes, masks: list[Mask], extent: tuple[float, ...], steps: t
         for mask, shape, area_ in zip(masks, "s^v", (7, 20, 20), strict=True):
             at = np.argwhere(mask)
             x, y = (at[:, 1] + 0.5) * steps[1] - 0.5, (at[:, 0] + 0.5) * steps[0] - 0.5
-            ax.scatter(x, y, s=area_, c=MARK, marker=shape, lw=0.5 if shape != "s" else 0, edgecolors=PAPER, zorder=4)
+            edge = 0.5 if shape != "s" else 0
+            # On a picture of numbers, which is the same in every theme.
+            ax.scatter(x, y, s=area_, c=MARK, marker=shape, lw=edge, edgecolors=PAPER, zorder=4, gid=KEPT)
     ax.set_xlim(left, right)
     ax.set_ylim(bottom, top)
 
@@ -128,7 +130,8 @@ def scale_strip(ax: Axes, panel: Panel, role: Role, width: float) -> None:
             if height
         ]
         colours = cmap(scale(middles[heights > 0]))
-        ax.add_collection(PolyCollection(corners, facecolors=colours, linewidths=0), autolim=False)
+        # A bar's colour may be that of an ink by chance; it stands for a number.
+        ax.add_collection(PolyCollection(corners, facecolors=colours, linewidths=0, gid=KEPT), autolim=False)
     ax.set_xlim(lo, hi)
     ax.set_ylim(0, 1)
     if lo < 0 < hi:

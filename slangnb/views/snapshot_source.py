@@ -85,12 +85,24 @@ class SnapshotSource(Source):
         return Window(kind, edges[0], edges[1], value.steps, parts[0], parts[1])
 
     def probe(self, index: tuple[int, ...]) -> tuple[Number, Number | None]:
-        """Give one element, where all of them were kept."""
+        """Give one element; where several are drawn as one, what was kept of them, as `probed` says."""
         check_index(index, self.shape, self.name)
         value, gradient = self._model.value, self._model.gradient
-        if value.upper is not None or value.steps != (1, 1):
-            raise CallError("a history keeps what is drawn of a tensor, not each of its elements")
+        if value.upper is not None and len(value.array) > 1:
+            raise CallError("a history keeps what is drawn of a line, not each of its elements")
         return _at(value, index), None if gradient is None else _at(gradient, index)
+
+    def probed(self, index: tuple[int, ...]) -> str:
+        """Say of how many elements a probe gives what was kept, and what that was."""
+        value = self._model.value
+        if value.upper is not None:
+            size, width = self.shape[0], value.array.shape[1]
+            column = _column(index[0], size, width)
+            return f"smallest and largest of {(column + 1) * size // width - column * size // width} elements"
+        if value.steps == (1, 1):
+            return ""
+        chosen = "first" if value.kind == "rgb" else "most extreme"
+        return f"{chosen} of {value.steps[0]} × {value.steps[1]} elements"
 
     def changed(self) -> bool:
         """What was kept does not change."""
@@ -149,6 +161,11 @@ def _pixels(span: tuple[int, int], size: int, width: int) -> tuple[tuple[int, in
     return (first * size // width, -(-last * size // width)), (first, last)
 
 
+def _column(at: int, size: int, width: int) -> int:
+    """Give the column of a line that holds an element."""
+    return ((at + 1) * width - 1) // size
+
+
 def _line(panel: Panel, across: tuple[int, int]) -> Part:
     part = slice(*across)
     upper = None if panel.upper is None else single(panel.upper[:, part])
@@ -175,8 +192,10 @@ def _cut_marks(marks: Marks, index: Any) -> Marks:
 def _at(panel: Panel, index: tuple[int, ...]) -> Number:
     array: Array = panel.array
     if panel.kind == "line":
+        if panel.upper is not None and panel.positions is not None:
+            column = _column(index[0], _ends(panel.positions), array.shape[1])
+            return exact(np.array([array[0, column], panel.upper[0, column]]))
         found = array[:, index[0]]
         return exact(found[0] if len(array) == 1 else found)
-    if panel.kind == "facets":
-        return exact(array[:, index[0], index[1]])
-    return exact(array[index])
+    at = tuple(i // step for i, step in zip(index, panel.steps, strict=False))
+    return exact(array[:, *at] if panel.kind == "facets" else array[at])

@@ -127,6 +127,10 @@ class Source(ABC):
     def probe(self, index: tuple[int, ...]) -> tuple[Number, Number | None]:
         """Give the exact value and gradient of one element; a tuple of numbers for vectors and matrices."""
 
+    def probed(self, index: tuple[int, ...]) -> str:
+        """Say what a probe gives where that is not the element itself."""
+        return ""
+
     @abstractmethod
     def changed(self) -> bool:
         """Whether the numbers may be others than those last read; true where that cannot be told."""

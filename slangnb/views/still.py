@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slangnb.errors import CallError
-from slangnb.views.compact import compact
-from slangnb.views.overlay import overlay
+from slangnb.views.overlay import Pictures, data_url, stored_pictures
 
 if TYPE_CHECKING:
     from slangnb.views.page import Drawing
@@ -23,11 +22,14 @@ CSS_PIXELS = 96
 STORED_DPI = 120
 _CELL = "padding:0.1em 0.9em 0.1em 0;border:0;background:none"
 # JupyterLab and its relatives, Voila and exported notebooks say their theme on the page; VS Code has a class. A printed
-# page is light. Pages of our own follow the reader's scheme.
+# page is light. Pages of our own follow the reader's scheme. From a notebook that is not trusted JupyterLab takes the
+# styles out and leaves the classes: our extension for it has the first rule, too.
 STILL = "slangnb-still"
-_DARK = f".{STILL}::after{{content:'';position:absolute;inset:0;background:var(--slangnb-dark) 0 0/100% 100%}}"
+_DARK = f".{STILL} .slangnb-dark{{display:block;position:absolute;inset:0;width:100%;height:100%}}"
 _THEMES = f'@media screen{{[data-jp-theme-light="false"] {_DARK} .vscode-dark {_DARK}}}'
 _SCHEME = f"<style>@media screen and (prefers-color-scheme:dark){{{_DARK}}}</style>"
+# JupyterLab names images without a text "Image", and takes attributes without a value out, and ARIA's.
+_SILENT = 'hidden="hidden" inert="inert" aria-hidden="true" alt=""'
 _UNSEEN = "position:absolute;width:1px;height:1px;margin:0;overflow:hidden;clip-path:inset(50%)"
 
 
@@ -65,16 +67,15 @@ class StillView(ABC):
         return render(*self._drawing())
 
     @cached_property
-    def _stored(self) -> tuple[bytes, bytes]:
-        """The picture as a notebook keeps it, for light themes and for dark ones: small, since there are two."""
+    def _stored(self) -> Pictures:
+        """The picture as a notebook keeps it, for light themes and for dark ones."""
         from slangnb.views.page import render_both
 
-        light, dark = render_both(*self._drawing(), STORED_DPI)
-        return compact(light), overlay(dark, light)
+        return stored_pictures(*render_both(*self._drawing(), STORED_DPI))
 
     @property
     def _fragment(self) -> str:
-        return figure(self._stored, self._alternative(), self._drawing()[0][0], self._table())
+        return figure(self._stored[1:], self._alternative(), self._drawing()[0][0], self._table())
 
     def _page(self) -> str:
         return document(self.title, self._fragment)
@@ -90,7 +91,7 @@ class StillView(ABC):
         makers = {
             "text/plain": lambda: repr(self),
             "text/html": lambda: self._fragment,
-            "image/png": lambda: base64.b64encode(self._stored[0]).decode("ascii"),
+            "image/png": lambda: base64.b64encode(self._stored.png).decode("ascii"),
         }
         data = {kind: make() for kind, make in makers.items() if kind in kinds}
         metadata = {"image/png": {"width": round(CSS_PIXELS * width), "height": round(CSS_PIXELS * height)}}
@@ -151,26 +152,30 @@ def checked_path(path: str | Path, endings: tuple[str, ...]) -> Path:
     return target
 
 
-def picture(pngs: tuple[bytes, ...], alternative: str, inches: float) -> str:
+def picture(pictures: tuple[bytes, ...], alternative: str, inches: float) -> str:
     """Write an image that holds its own bytes; a second one is laid over it in dark themes.
 
-    Where styles are taken out, as from a notebook that is not trusted, the light one stands.
+    Where styles and `hidden` are taken out, the second one still takes no room.
     """
     width = round(inches * CSS_PIXELS)
-    light, *dark = (base64.b64encode(png).decode("ascii") for png in pngs)
+    light, *dark = map(data_url, pictures)
     image = (
-        f'<img src="data:image/png;base64,{light}" alt="{escape(alternative)}" width="{width}" '
+        f'<img src="{light}" alt="{escape(alternative)}" width="{width}" '
         'style="display:block;max-width:100%;height:auto;border-radius:6px">'
     )
-    if not dark:
-        return image
+    return with_dark(image, dark[0], width, _THEMES) if dark else image
+
+
+def with_dark(image: str, dark: str, width: int, rules: str = "") -> str:
+    """Write an image with another one, given by its address, that is laid over it in dark themes."""
     return (
-        f'<style>{_THEMES}</style><span class="{STILL}" style="display:block;position:relative;max-width:{width}px;'
-        f'--slangnb-dark:url(data:image/png;base64,{dark[0]})">{image}</span>'
+        (f"<style>{rules}</style>" if rules else "")
+        + f'<span class="{STILL}" style="display:block;position:relative;max-width:{width}px">{image}'
+        + f'<img class="slangnb-dark" {_SILENT} width="0" height="0" src="{dark}"></span>'
     )
 
 
-def figure(pngs: tuple[bytes, ...], alternative: str, inches: float, table: str) -> str:
+def figure(pictures: tuple[bytes, ...], alternative: str, inches: float, table: str) -> str:
     """Write a `<figure>` that stands by itself: the picture, and its numbers folded away below it.
 
     Examples
@@ -180,7 +185,7 @@ def figure(pngs: tuple[bytes, ...], alternative: str, inches: float, table: str)
     (True, False)
     """
     return (
-        f'<figure style="margin:0;max-width:{round(inches * CSS_PIXELS)}px">{picture(pngs, alternative, inches)}'
+        f'<figure style="margin:0;max-width:{round(inches * CSS_PIXELS)}px">{picture(pictures, alternative, inches)}'
         '<figcaption><details style="margin-top:0.3em;overflow-x:auto">'
         '<summary style="cursor:pointer;font-size:0.85em;opacity:0.65">numbers</summary>'
         f"{table}</details></figcaption></figure>"

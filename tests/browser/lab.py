@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import secrets
@@ -21,6 +22,7 @@ from typing import Any
 import nbformat
 import psutil
 from nbformat.v4 import new_code_cell, new_notebook
+from PIL import Image
 from playwright.sync_api import Locator, Page
 from playwright.sync_api import TimeoutError as PageTimeoutError
 
@@ -350,3 +352,10 @@ def plain_text(output: dict[str, Any]) -> str:
     else:
         text = output["data"].get("text/plain", "")
     return text if isinstance(text, str) else "".join(text)
+
+
+def paper_of(picture: Locator) -> list[int]:
+    """Give the colour near the top left corner of a picture, as it is seen on the screen."""
+    picture.scroll_into_view_if_needed()
+    seen = Image.open(io.BytesIO(picture.screenshot())).convert("RGB")
+    return list(seen.tobytes()[3 * (12 * seen.width + 12) :][:3])

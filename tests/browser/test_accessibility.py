@@ -171,7 +171,7 @@ def test_history_page_without_scripts(browser: Browser, tmp_path: Path) -> None:
     page = browser.new_page()
     try:
         page.set_content(still)
-        expect(page.locator(".still img")).to_be_visible()
+        expect(page.locator(".still img").first).to_be_visible()
         unfold(page)
         found = audit(page)
         assert not found, said(found)

@@ -289,15 +289,15 @@ def test_slang_file(lab: Lab, page: Page) -> None:
         page.evaluate(_CLOSE_FILE, panel)
 
 
-def test_a_host_that_shares_nothing_gets_no_plugin(page: Page) -> None:
-    # Voila is such a host. The page has its plugin already; what follows makes no other.
+def test_a_host_that_shares_nothing_has_no_highlighting(page: Page) -> None:
+    # Voila is such a host. The page has its plugins already; what follows makes no others.
     asked = """async () => {
       const container = window._JUPYTERLAB.slangnb;
       container.init({});
-      return (await container.get('./extension'))().default.length;
+      return (await container.get('./extension'))().default.map(plugin => plugin.id);
     }"""
-    assert page.evaluate(asked.replace("container.init({});", "")) == 1
-    assert page.evaluate(asked) == 0
+    assert page.evaluate(asked.replace("container.init({});", "")) == [PLUGIN, "slangnb:theme"]
+    assert page.evaluate(asked) == ["slangnb:theme"]
 
 
 FAULTS = {

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from conftest import OpenNotebook
-from lab import Notebook
+from lab import Notebook, paper_of
 from playwright.sync_api import ConsoleMessage, Locator, Page, expect
 
 START = """%load_ext slangnb
@@ -28,26 +28,19 @@ history.update()"""
 FLOW = "sn.show(p=np.arange(6.0), q=np.linspace(-1, 1, 900).reshape(30, 30), flow=True)"
 SCATTER = """t = sn.tensor(np.arange(6, dtype=np.float32), grad=True)
 sn.show(t, kind="scatter")"""
-HISTORY_AT, MORE_AT, FLOW_AT, SCATTER_AT = range(4)
+LARGE = """large = np.zeros((1200, 1000))
+large[7, 1] = 9
+sn.show(large=large, line=np.arange(100_001.0), history=True)"""
+HISTORY_AT, MORE_AT, FLOW_AT, SCATTER_AT, LARGE_AT = range(5)
 
+LINE = r"\[0\]   value \(0, \d+\)   \(smallest and largest of \d+ elements\)"
 THEME = """name => window.jupyterapp.commands.execute('apputils:change-theme', { theme: name })
   .then(() => new Promise(done => setTimeout(done, 500)))"""
-# The colour of a still picture's paper, as it is seen.
-PAPER = """async span => {
-  const over = getComputedStyle(span, '::after').backgroundImage.match(/url\\("(data:image[^"]+)"\\)/);
-  const drawn = new Image();
-  drawn.src = over ? over[1] : span.querySelector('img').src;
-  await drawn.decode();
-  const canvas = Object.assign(document.createElement('canvas'), { width: drawn.width, height: drawn.height });
-  const g = canvas.getContext('2d');
-  g.drawImage(drawn, 0, 0);
-  return [...g.getImageData(2, 2, 1, 1).data].slice(0, 3);
-}"""
 
 
 @pytest.fixture(scope="module")
 def opened(open_notebook: OpenNotebook) -> Iterator[Notebook]:
-    made = open_notebook([START, MORE, FLOW, SCATTER])
+    made = open_notebook([START, MORE, FLOW, SCATTER, LARGE])
     console: list[str] = []
 
     def heard(message: ConsoleMessage) -> None:
@@ -55,7 +48,7 @@ def opened(open_notebook: OpenNotebook) -> Iterator[Notebook]:
             console.append(message.text)
 
     made.page.on("console", heard)
-    for index in (HISTORY_AT, FLOW_AT, SCATTER_AT):
+    for index in (HISTORY_AT, FLOW_AT, SCATTER_AT, LARGE_AT):
         made.activate(index)
         assert made.command("notebook:run-cell") is not False
     yield made
@@ -151,13 +144,27 @@ def test_steps_that_come_later_are_followed(rows: Locator, opened: Notebook) -> 
     expect(rows.first.locator(".snb-stats")).to_contain_text("max 118")
 
 
+def test_a_probe_says_where_several_elements_were_kept_as_one(opened: Notebook) -> None:
+    rows = opened.cell(LARGE_AT).locator(".snb")
+    expect(rows).to_have_count(2)
+    for row, known in ((0, r"\[0, 0\]   value 0   \(most extreme of \d × \d elements\)"), (1, LINE)):
+        view = rows.nth(row)
+        expect(view).to_have_attribute("data-seq", re.compile(r"\d+"))
+        stage = view.locator(".snb-stage").first
+        stage.focus()
+        stage.press("Control+Home")
+        expect(view.locator(".snb-readout")).to_have_text(re.compile(known))
+        # What is seen is said, too.
+        expect(view.locator("[aria-live]").first).to_contain_text("elements)")
+
+
 @pytest.mark.parametrize("index", [FLOW_AT, SCATTER_AT])
 @pytest.mark.parametrize(("theme", "paper"), [("JupyterLab Light", [255] * 3), ("JupyterLab Dark", [17] * 3)])
 def test_still_pictures_follow_the_theme(opened: Notebook, index: int, theme: str, paper: list[int]) -> None:
     opened.page.evaluate(THEME, theme)
     picture = opened.cell(index).locator("figure .slangnb-still")
     expect(picture).to_be_visible()
-    assert picture.evaluate(PAPER) == paper
+    assert paper_of(picture) == paper
 
 
 @pytest.mark.parametrize(("scheme", "paper"), [("light", [255] * 3), ("dark", [17] * 3)])
@@ -169,8 +176,8 @@ def test_a_saved_page_follows_the_reader(page: Page, tmp_path: Any, scheme: Any,
     context = page.context.browser.new_context(offline=True, color_scheme=scheme)
     reader = context.new_page()
     reader.goto(address)
-    assert reader.locator("figure .slangnb-still").evaluate(PAPER) == paper
+    assert paper_of(reader.locator("figure .slangnb-still")) == paper
     # Printed, it is dark on white.
     reader.emulate_media(media="print")
-    assert reader.locator("figure .slangnb-still").evaluate(PAPER) == [255] * 3
+    assert paper_of(reader.locator("figure .slangnb-still")) == [255] * 3
     context.close()

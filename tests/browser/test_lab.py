@@ -283,9 +283,9 @@ def test_unloading_brings_the_still_picture_back(notebook: OpenNotebook) -> None
     opened.start("notebook:run-cell")
     canvas = opened.cell(0).locator(".snb canvas[role=img]")
     expect(canvas).to_be_visible()
-    expect(opened.cell(0).locator("figure img")).to_be_hidden()
+    expect(opened.cell(0).locator("figure img").first).to_be_hidden()
     assert opened.run_from(1), opened.outputs(1)
-    expect(opened.cell(0).locator("figure img")).to_be_visible()
+    expect(opened.cell(0).locator("figure img").first).to_be_visible()
     expect(canvas).to_have_count(0)
 
 
@@ -312,7 +312,7 @@ def test_exported_page_shows_the_picture(tour: Tour, browser: Browser, tmp_path:
     try:
         page.context.set_offline(True)
         page.goto(exported.as_uri(), wait_until="domcontentloaded")
-        pictures = page.locator(".jp-OutputArea-output img")
+        pictures = page.locator(".jp-OutputArea-output img:visible")
         expected = sum("image/png" in o.get("data", {}) for outputs in tour.outputs.values() for o in outputs)
         assert pictures.count() == expected > 0
         check_picture(pictures.first)

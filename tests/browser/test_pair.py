@@ -309,7 +309,7 @@ def test_a_new_kernel_brings_the_still_picture_back(views: Views) -> None:
     views.notebook.save()
     views.notebook.start("kernelmenu:restart")
     views.page.locator(".jp-Dialog button.jp-mod-accept").click()
-    expect(views.notebook.cell(HEIGHT).locator("figure img")).to_be_visible()
+    expect(views.notebook.cell(HEIGHT).locator("figure img").first).to_be_visible()
     assert views.page.locator(".snb").count() == 0
 
 

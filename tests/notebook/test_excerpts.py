@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import slangnb
 from slangnb.errors import CompileError, Diagnostic, SlangNbError
 from slangnb.notebook import display
 from slangnb.notebook.excerpts import coloured
@@ -50,23 +52,48 @@ def test_each_kind_of_word_has_its_colour() -> None:
     assert "\x1b" not in coloured("x + yy")
 
 
-def test_colours_are_read_on_light_and_on_dark() -> None:
-    def luminance(rgb: tuple[int, ...]) -> float:
-        parts = [c / 255 / 12.92 if c <= 10 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in rgb]
-        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+# White and JupyterLab's dark paper, and what it puts behind errors in its light and its dark theme.
+LIGHT, DARK = [(255, 255, 255), (255, 221, 221)], [(17, 17, 17), (81, 31, 27)]
 
-    def cube(code: int) -> tuple[int, ...]:
-        if code >= 232:
-            return (8 + 10 * (code - 232),) * 3
-        return tuple((0, 95, 135, 175, 215, 255)[(code - 16) // k % 6] for k in (36, 6, 1))
 
+def luminance(rgb: tuple[int, ...]) -> float:
+    parts = [c / 255 / 12.92 if c <= 10 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in rgb]
+    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+
+def contrast(one: tuple[int, ...], other: tuple[int, ...]) -> float:
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def cube(code: int) -> tuple[int, ...]:
+    if code >= 232:
+        return (8 + 10 * (code - 232),) * 3
+    return tuple((0, 95, 135, 175, 215, 255)[(code - 16) // k % 6] for k in (36, 6, 1))
+
+
+def colours() -> set[tuple[int, ...]]:
     every = coloured("[Differentiable] float f(no_diff float x) { return 2.5f; } // half")
-    # White, JupyterLab's dark paper, and what it puts behind errors in its light and its dark theme.
-    papers = [(255, 255, 255), (17, 17, 17), (255, 221, 221), (81, 31, 27)]
-    for code in set(re.findall(r"38;5;(\d+)m", every)):
-        for paper in papers:
-            light, dark = sorted((luminance(cube(int(code))), luminance(paper)), reverse=True)
-            assert (light + 0.05) / (dark + 0.05) >= 3
+    return {cube(int(code)) for code in re.findall(r"38;5;(\d+)m", every)}
+
+
+def test_colours_are_seen_on_light_and_on_dark() -> None:
+    for colour in colours():
+        assert min(contrast(colour, paper) for paper in LIGHT + DARK) >= 3
+
+
+def test_no_colour_is_read_on_both_reds() -> None:
+    # Between two papers, the best has the geometric mean of their luminances.
+    assert contrast(LIGHT[1], DARK[1]) ** 0.5 < 3.3
+
+
+def test_the_lab_extension_has_a_shade_of_each_for_each_theme() -> None:
+    script = (Path(slangnb.__file__).parent / "labextension/static/theme.js").read_text("utf-8")
+    found = re.findall(r"\['([\d,]+)', '#(\w{6})', '#(\w{6})'\]", script)
+    assert {tuple(map(int, rgb.split(","))) for rgb, _, _ in found} == colours()
+    for _, *shades in found:
+        for shade, papers in zip(shades, (LIGHT, DARK), strict=True):
+            assert min(contrast(tuple(bytes.fromhex(shade)), paper) for paper in papers) >= 4.5
 
 
 def test_an_error_in_a_cell_is_coloured(painted: Any) -> None:

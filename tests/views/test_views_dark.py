@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from matplotlib.colors import to_rgb, to_rgba
+from matplotlib.collections import PolyCollection
+from matplotlib.colors import to_hex, to_rgb, to_rgba
 from matplotlib.text import Text
-from PIL import Image
+from PIL import Image, features
 
+import slangnb
 from slangnb.views import show
 from slangnb.views.compact import compact
 from slangnb.views.dark import DARK_PAPER, dark_ink, darken
@@ -20,12 +24,25 @@ from slangnb.views.figure import drawing
 from slangnb.views.flow import FlowView
 from slangnb.views.history import History
 from slangnb.views.model import pair_model
-from slangnb.views.overlay import overlay
+from slangnb.views.overlay import data_url, overlay, stored_pictures
 from slangnb.views.page import Drawing, Page, render, render_both
 from slangnb.views.page import drawing as settings
 from slangnb.views.scatter import ScatterView, scatter_model
 from slangnb.views.still import StillView
-from slangnb.views.style import COMPONENTS, INK, KEPT, MARK, MUTED, NEGATIVE, PAPER, POSITIVE, VALUE, for_words
+from slangnb.views.style import (
+    COMPONENTS,
+    INK,
+    KEPT,
+    MARK,
+    MUTED,
+    NEGATIVE,
+    NEGATIVE_SOFT,
+    PAPER,
+    POSITIVE,
+    POSITIVE_SOFT,
+    VALUE,
+    for_words,
+)
 
 rng = np.random.default_rng(0)
 WAVE = np.sin(np.arange(96)[:, None] / 15) * np.cos(np.arange(144) / 20)
@@ -136,6 +153,15 @@ def test_colour_maps_stay() -> None:
     assert same[middle]
 
 
+def test_marks_on_a_picture_are_those_of_the_light_theme() -> None:
+    value = WAVE.copy()
+    value[::20, ::20] = np.nan
+    light, dark = (pixels(png) for png in render_both(*drawing([pair(value)]), 90))
+    marked = np.abs(light - np.array(to_rgb(MARK)) * 255).max(axis=2) < 3
+    marked[:70] = False  # the count in the heading is a word
+    assert marked.sum() > 100 and (light == dark).all(axis=2)[marked].all()
+
+
 def test_numbers_in_cells_keep_their_colours() -> None:
     light, dark = (pixels(png) for png in render_both(*drawing([pair(np.eye(3))]), 90))
     rows, columns = np.nonzero((light == (68, 1, 84)).all(axis=2))
@@ -153,7 +179,7 @@ def test_the_same_drawing_gives_the_same_bytes() -> None:
 
 
 def test_a_mark_keeps_its_colour_where_it_is_small() -> None:
-    for png, mark in zip(flow()._stored, (MARK, dark_ink(MARK)), strict=True):
+    for png, mark in zip(flow()._stored[1:], (MARK, dark_ink(MARK)), strict=True):
         wanted = np.array(to_rgb(mark)) * 255
         assert (np.abs(pixels(png) - wanted).max(axis=2) < 12).sum() > 10
 
@@ -161,7 +187,7 @@ def test_a_mark_keeps_its_colour_where_it_is_small() -> None:
 @pytest.mark.parametrize("view", [flow(), scatter(1500), history("image")], ids=["flow", "scatter", "history"])
 def test_stored_pictures_have_clean_paper_and_are_close(view: StillView) -> None:
     whole = render_both(*view._drawing(), 120)
-    light, over = (Image.open(io.BytesIO(png)).convert("RGBA") for png in view._stored)
+    light, over = (Image.open(io.BytesIO(png)).convert("RGBA") for png in view._stored[1:])
     for seen, full, paper in zip((light, Image.alpha_composite(light, over)), whole, (255, 17), strict=True):
         file = io.BytesIO()
         seen.save(file, "PNG")
@@ -190,11 +216,50 @@ def test_dark_pictures_are_chosen_without_scripts_and_the_light_one_is_there_wit
     data, _ = flow()._repr_mimebundle_()
     text = data["text/html"]
     assert "<script" not in text and re.search(
-        r'\[data-jp-theme-light="false"\] \.slangnb-still::after\{content:', text
+        r'\[data-jp-theme-light="false"\] \.slangnb-still \.slangnb-dark\{display:block', text
     )
-    assert f'src="data:image/png;base64,{data["image/png"]}"' in text
-    assert text.count("--slangnb-dark:url(data:image/png;base64,") == 1
+    light, dark = re.findall(r'<img [^>]*src="data:image/webp;base64,([^"]+)"', text)
+    assert (pixels(base64.b64decode(light)) == pixels(base64.b64decode(data["image/png"]))).all()
+    assert f' alt="" width="0" height="0" src="data:image/webp;base64,{dark}">' in text
     assert "@media screen" in text
+
+
+def test_the_lab_extension_has_the_same_rule() -> None:
+    # For outputs that JupyterLab took the styles out of.
+    script = Path(slangnb.__file__).parent / "labextension/static/theme.js"
+    rule = "".join(re.findall(r"^  '(.*)'(?: \+|;)$", script.read_text("utf-8"), re.MULTILINE))
+    assert "slangnb-dark" in rule and rule.startswith("@media screen{")
+    text = flow()._repr_mimebundle_()[0]["text/html"]
+    assert rule.removesuffix("}") in text
+
+
+@pytest.mark.parametrize("webp", [True, False])
+def test_stored_pictures_where_pillow_has_no_webp(monkeypatch: pytest.MonkeyPatch, webp: bool) -> None:
+    monkeypatch.setattr(features, "check", lambda _name: webp)
+    both = render_both(*drawing([pair(WAVE, WAVE)]), 90)
+    made = stored_pictures(*both)
+    assert [data_url(one).partition(";")[0][11:] for one in made] == ["png", *["webp" if webp else "png"] * 2]
+    assert (pixels(made.light) == pixels(made.png)).all()
+    assert not webp or len(made.light) < 0.8 * len(made.png)
+    light, over = (Image.open(io.BytesIO(one)).convert("RGBA") for one in made[1:])
+    seen = np.asarray(Image.alpha_composite(light, over).convert("RGB"), int)
+    assert np.abs(seen - pixels(both[1])).max(axis=2).mean() < 3
+
+
+def test_a_bar_that_has_the_colour_of_an_ink_keeps_it() -> None:
+    # At the middle of 63 bars or so, the colour of a gradient is that of a soft orange, which has a dark form.
+    x = np.linspace(-1, 1, 4096).reshape(64, 64)
+    size, draw = drawing([pair(x, x)])
+    with settings():
+        page = Page(*size)
+        draw(page)
+        bars = [c for c in page.figure.findobj(PolyCollection) if isinstance(c, PolyCollection)]
+        before = [np.array(c.get_facecolor()) for c in bars]
+        assert len(before) == 2
+        inks = {to_hex(c) for colours in before for c in colours}
+        assert {POSITIVE_SOFT, NEGATIVE_SOFT, VALUE} & inks
+        darken(page.figure)
+        assert all((np.array(c.get_facecolor()) == old).all() for c, old in zip(bars, before, strict=True))
 
 
 def test_what_both_themes_share_is_stored_once() -> None:

@@ -251,7 +251,7 @@ def test_a_page_is_complete_and_the_same_every_time(tmp_path: Path, monkeypatch:
     assert data is not None
     frames = json.loads(data[1])
     assert [frame["step"] for frame in frames] == [0, 3, 5, 8]
-    assert all(frame["png"].startswith("iVBOR") and "<x>" in frame["alt"] for frame in frames)
+    assert all(frame["light"].startswith("data:image/") and "<x>" in frame["alt"] for frame in frames)
     # Without scripts the player stays hidden and the picture is there.
     assert ".player{display:none" in text
     assert text.count("<figure") == 1

@@ -36,8 +36,8 @@ def alive(made: History) -> LiveHistory:
     return widget
 
 
-def source_of(value: Any, gradient: bool = False) -> SnapshotSource:
-    model = slim(pair_model(np.asarray(value), np.asarray(value) if gradient else None, name="x"))
+def source_of(value: Any, gradient: bool = False, element: tuple[int, ...] = ()) -> SnapshotSource:
+    model = slim(pair_model(np.asarray(value), np.asarray(value) if gradient else None, name="x", element=element))
     return SnapshotSource(lambda: [Frame(0, (model,))], 0)
 
 
@@ -117,10 +117,32 @@ def test_elements_are_read_where_all_were_kept() -> None:
     assert source_of(np.arange(12.0).reshape(3, 4), gradient=True).probe((1, 2)) == (6.0, 6.0)
     assert source_of([1.0, 2.5]).probe((1,)) == (2.5, None)
     assert source_of(np.arange(108.0).reshape(6, 6, 3)).probe((0, 1)) == ((3.0, 4.0, 5.0), None)
-    with pytest.raises(CallError, match="not each of its elements"):
-        source_of(np.arange(100_000.0)).probe((5,))
+    assert source_of([1.0, 2.5]).probed((1,)) == source_of(np.eye(3)).probed((1, 1)) == ""
     with pytest.raises(CallError, match="no element"):
         source_of([1.0]).probe((1,))
+
+
+def test_where_several_elements_are_drawn_as_one_a_probe_says_so() -> None:
+    value = np.zeros((1200, 1000))
+    value[7, 1], value[1199, 999] = 9.0, -3.0
+    source = source_of(value, gradient=True)
+    down, across = source.model().value.steps
+    assert down * across > 1
+    assert source.probe((5 // down * down, 0))[0] in (0.0, 9.0)
+    assert source.probe((7, 0)) == source.probe((7, 1)) == (9.0, 9.0)
+    assert source.probe((1199, 998)) == (-3.0, -3.0)
+    assert source.probed((7, 0)) == f"most extreme of {down} × {across} elements"
+    line = np.arange(100_001.0)
+    source = source_of(line)
+    for at in (0, 5, 33_333, 50_000, 100_000):
+        low, high = source.probe((at,))[0]  # pyright: ignore[reportGeneralTypeIssues]
+        assert low <= at <= high
+        assert source.probed((at,)) == f"smallest and largest of {high - low + 1:.0f} elements"
+    colours = source_of(np.full((1500, 1500, 3), 0.5))
+    assert colours.probed((0, 0)).startswith("first of ") and colours.probe((1499, 1499)) == ((0.5,) * 3, None)
+    with pytest.raises(CallError, match="not each of its elements"):
+        source_of(np.zeros((100_000, 2)), element=(2,)).probe((5,))
+    assert source_of(2.5).probe(()) == (2.5, None)
 
 
 def test_the_last_step_is_shown_first() -> None:

@@ -158,7 +158,8 @@ def test_without_a_page_the_picture_is_drawn_at_the_end_of_the_cell(plain: Shell
     assert display == first["transient"]["display_id"] and "min 4" in text
     changed = plain.display_pub.sent[-1]["content"]["data"]
     assert stored.key_of(changed["text/html"]) == stored.key_of(first["data"]["text/html"])
-    assert changed["image/png"] != first["data"]["image/png"] and changed["image/png"] in changed["text/html"]
+    assert changed["image/png"] != first["data"]["image/png"]
+    assert (drawn(changed["image/png"]) == drawn(light_of(changed["text/html"]))).all()
 
 
 def test_what_update_read_is_drawn(plain: Shell) -> None:
@@ -290,6 +291,15 @@ def test_outside_of_kernels_nothing_happens() -> None:
     assert stored.key_of(view._repr_mimebundle_()[0]["text/html"]) == ""
 
 
+def light_of(html: str) -> str:
+    """Give the bytes of what a page shows in light themes."""
+    return html.partition("base64,")[2].partition('"')[0]
+
+
+def drawn(picture: str) -> np.ndarray:
+    return np.asarray(Image.open(io.BytesIO(base64.b64decode(picture))).convert("RGB"), int)
+
+
 def smooth(n: int = 512) -> list[tuple[np.ndarray, np.ndarray]]:
     y, x = np.mgrid[:n, :n] / (n - 1.0) * 2 - 1
     r = np.hypot(x, y)
@@ -300,17 +310,20 @@ def smooth(n: int = 512) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def stored_bytes(value: np.ndarray, gradient: np.ndarray) -> int:
+    """Give the size of a whole output, which holds a picture for each theme."""
     one = ArraySource(value, gradient, name="x")
-    return sum(map(len, PairView([one.model()], sources=[one])._repr_mimebundle_()[0].values()))
+    data = PairView([one.model()], sources=[one])._repr_mimebundle_()[0]
+    assert data["text/html"].count('class="slangnb-dark"') == 1
+    return sum(map(len, data.values()))
 
 
 def test_ten_smooth_pairs_take_less_than_a_megabyte() -> None:
-    assert sum(stored_bytes(*pair) for pair in smooth()) < 950_000
+    assert sum(stored_bytes(*pair) for pair in smooth()) < 870_000
 
 
 def test_a_noisy_pair_takes_a_fifth_of_a_megabyte() -> None:
     noise = np.random.default_rng(0).normal(size=(2, 512, 512)).astype(np.float32)
-    assert 100_000 < stored_bytes(*noise) < 200_000
+    assert 100_000 < stored_bytes(*noise) < 185_000
 
 
 def test_a_large_picture_keeps_its_colours_and_its_words() -> None:

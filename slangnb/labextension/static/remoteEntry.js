@@ -22,11 +22,18 @@
     return (await own.get())();
   }
 
-  async function extension() {
+  const load = file => import(new URL(file, here).href);
+
+  async function highlighting() {
     const names = Object.keys(NEEDED);
     const modules = await Promise.all(names.map(name => shared(NEEDED[name])));
-    const { makePlugin } = await import(new URL('plugin.js', here).href);
-    return [makePlugin(Object.fromEntries(names.map((name, i) => [name, modules[i]])))];
+    const { makePlugin } = await load('plugin.js');
+    return makePlugin(Object.fromEntries(names.map((name, i) => [name, modules[i]])));
+  }
+
+  async function theme() {
+    const { makePlugin } = await load('theme.js');
+    return makePlugin();
   }
 
   window._JUPYTERLAB = window._JUPYTERLAB || {};
@@ -39,13 +46,12 @@
       if (module !== './extension') {
         throw new Error(`slangnb: no module ${module}`);
       }
-      let plugins = [];
-      try {
-        plugins = await extension();
-      } catch (error) {
-        // Voila and other hosts share fewer modules: there, be an extension without plugins.
-        console.debug('slangnb: no highlighting here:', error);
+      const made = await Promise.allSettled([highlighting(), theme()]);
+      // Voila and other hosts share fewer modules: there, be an extension of fewer plugins.
+      for (const { reason } of made.filter(one => one.status === 'rejected')) {
+        console.debug('slangnb: not here:', reason);
       }
+      const plugins = made.filter(one => one.status === 'fulfilled').map(one => one.value);
       return () => ({ __esModule: true, default: plugins });
     }
   };

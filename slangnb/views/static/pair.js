@@ -503,7 +503,7 @@ class View {
   message(m, buffers) {
     if (m.kind === "probe") {
       this.asking = 0;
-      if (m.id === this.number && !m.error) this.show(m.index, m.value, m.gradient);
+      if (m.id === this.number) m.error ? this.say(this.about) : this.show(m.index, m.value, m.gradient, false, m.note);
       if (this.again) { this.again = false; this.probe(true); }
     } else if (m.kind === "window" && m.id === this.windowId && !m.error && this.frame) {
       const b = buffers[0];
@@ -899,17 +899,22 @@ class View {
     return Object.keys(index).map(Number).sort((a, b) => a - b).map(k => index[k]);
   }
 
-  show(index, value, gradient, about = false) {
+  show(index, value, gradient, about = false, note = "") {
     const mark = about ? "≈ " : "";
     const parts = [["", `[${index.join(", ")}]`], ["value ", mark + value]];
     if (gradient !== undefined && gradient !== null) parts.push(["gradient ", mark + gradient]);
+    if (note) parts.push(["", `(${note})`]);
     this.readout.replaceChildren(...parts.flatMap(([word, said], i) => {
       const b = make("b", "", { textContent: word });
       return [...(i ? ["   "] : []), b, said];
     }));
-    if (about) return;
+    this.about = `${index.join(", ")}: ${parts.slice(1).map(p => p.join("")).join(", ")}`;
+    if (!about) this.say(this.about);
+  }
+
+  say(what) {
     clearTimeout(this.speaking);
-    this.speaking = setTimeout(() => { this.live.textContent = `${index.join(", ")}: ${parts.slice(1).map(p => p.join("")).join(", ")}`; }, 200);
+    this.speaking = setTimeout(() => { this.live.textContent = what; }, 200);
   }
 
   point(row, column) {
