@@ -68,7 +68,8 @@ class SlangModule(_Fields):
         `torch.nn.Parameter` or `sn.Parameter`, and dicts of these for structs. They become `torch.nn.Parameter`; a
         tensor that is one already is used itself, and may be shared with other modules.
     reduce : {"sum", "mean"}, optional
-        Give that of the results of all elements, as a loss does. On CUDA one kernel does it, without storing them.
+        Give that of the results of all elements, as a loss does. On CUDA, and on software
+        Vulkan, one kernel does it without storing them.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Calls and transforms by torch's memory on CUDA: a second call of the same kind goes straight to the launch."""
+"""Calls and transforms in memory shared with torch: a second call of the same kind goes straight to the launch."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from slangnb.autodiff.callee import check_names, find
 from slangnb.autodiff.transforms import Transform, make_call, split_seed
 from slangnb.interop.torch_arguments import Path, TorchArguments
 from slangnb.interop.torch_autograd import second_derivative
-from slangnb.interop.torch_cuda import Backward, DeviceCall, sums_way, takes
+from slangnb.interop.torch_backward import Backward, sums_way
 from slangnb.interop.torch_memory import DTYPES, addresses, device_array, named_values, shares_memory
+from slangnb.interop.torch_shared import DeviceCall, takes
 from slangnb.runtime.binding import EXTRAS
 from slangnb.runtime.function import Function, Target
 from slangnb.runtime.fused.addressed import AddressedLaunch

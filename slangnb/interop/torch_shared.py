@@ -8,18 +8,16 @@ computes in the memory of the process, and waits. What this module does not take
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch  # pyright: ignore[reportMissingImports]
 
-from slangnb.autodiff.callee import find
-from slangnb.autodiff.transforms import make_call
 from slangnb.errors import GradientError
 from slangnb.interop.host_calls import HostCall
 from slangnb.interop.torch_arguments import Path, TorchArguments
+from slangnb.interop.torch_backward import Backward
 from slangnb.interop.torch_memory import (
     DTYPES,
     SCALARS_OF,
@@ -32,11 +30,9 @@ from slangnb.interop.torch_memory import (
 )
 from slangnb.runtime.function import Function
 from slangnb.runtime.fused.addressed import AddressedLaunch
-from slangnb.runtime.fused.audit import audit
 from slangnb.runtime.fused.engine import Call, Wish
-from slangnb.runtime.fused.job import PLAIN_KINDS, REAL, Row
+from slangnb.runtime.fused.job import PLAIN_KINDS, REAL
 from slangnb.runtime.fused.values import NotFusedError
-from slangnb.runtime.health import look_at_sizes
 
 
 def takes(read: TorchArguments, tracked: bool) -> bool:
@@ -221,130 +217,3 @@ def by_name(routes: Sequence[Path], values: Sequence[Any]) -> dict[str, Any]:
             inside = inside.setdefault(key, {})
         inside[route[-1]] = value
     return found
-
-
-Way = Callable[[Sequence[Any], Sequence[Any]], Any]
-
-
-@dataclass
-class Backward:
-    """A launch for gradients.
-
-    Attributes
-    ----------
-    function : Function
-    device : torch.device
-    launch : AddressedLaunch
-    stored : list of (shape, dtype)
-        Gradients that have memory of their own.
-    totals : list of (count, dtype)
-        Sums by their type.
-    ways : dict of Path to callable
-        From that memory to the gradient of what stands at a place.
-    chosen : list of callable or None
-        The ways to the gradients that were asked for.
-    """
-
-    function: Function
-    device: Any
-    launch: AddressedLaunch
-    stored: list[tuple[tuple[int, ...], Any]]
-    totals: list[tuple[int, Any]]
-    ways: dict[Path, Way]
-    chosen: list[Way | None] = field(default_factory=list)
-
-    @classmethod
-    def prepare(
-        cls,
-        function: Function,
-        device: Any,
-        named: Mapping[str, Any],
-        paths: Sequence[Path | None],
-        seeds: Mapping[str, Any],
-    ) -> Backward:
-        """Prepare a launch, after a look at whether the compiler differentiates the function rightly."""
-        wrt = tuple(dict.fromkeys(path[0] for path in paths if path is not None))
-        callee = find(function, (), named, "backward()")
-        made = make_call(function, callee, seeds=seeds)
-        launch = AddressedLaunch(made.prepare(Wish("reverse", wrt, addressed=True)))
-        audit(made)
-        found = cls.of(function, device, launch)
-        found.chosen = [None if path is None else found.ways.get(path) for path in paths]
-        return found
-
-    @classmethod
-    def of(cls, function: Function, device: Any, launch: AddressedLaunch) -> Backward:
-        """Say where the gradients of a launch will be.
-
-        Raises
-        ------
-        NotFusedError
-            If one is of a list of numbers for each element, which has no memory on the device.
-        """
-        stored, ways = [], {}
-        for out in launch.prepared.gradients:
-            g = out.given
-            path = (g.argument, *g.route[1:])
-            full = (*g.held.shape, *g.leaf.type.shape)
-            dtype = DTYPES[g.leaf.type.scalar]
-            if out.by_sum:
-                ways[path] = sums_way(launch, launch.prepared.sums.rows.gradients_of(g.leaf.id)[0], full, dtype)
-            elif g.held.kind == "array":
-                ways[path] = memory_way(len(stored))
-                stored.append((full, dtype))
-            else:
-                raise NotFusedError(f"{g.argument!r} is a list")
-        return cls(function, device, launch, stored, [(n, DTYPES[s]) for s, n in launch.totals], ways)
-
-    def run(
-        self, arguments: Sequence[Any], seeds: Sequence[int], factor: float, held: Any
-    ) -> tuple[list[Any], list[Any]]:
-        """Launch; give the memory of gradients, and that of the sums by type. `held` owns what is read."""
-        device = self.device
-        made = [torch.empty(shape, dtype=dtype, device=device) for shape, dtype in self.stored]
-        totals = [torch.empty(n, dtype=dtype, device=device) for n, dtype in self.totals]
-        launch_on(
-            self.function._target.session,
-            device,
-            self.launch,
-            arguments,
-            seeds=seeds,
-            gradients=[t.data_ptr() for t in made],
-            sums=[t.data_ptr() for t in totals],
-            factor=factor,
-            held=(held, made, totals),
-        )
-        if not self.launch.prepared.looked:
-            self.launch.prepared.looked = True
-            self._look(made, totals)
-        return made, totals
-
-    def _look(self, made: Sequence[Any], totals: Sequence[Any]) -> None:
-        """Warn if a gradient is not finite, or zero everywhere."""
-        target, sizes, prepared = self.function._target, {}, self.launch.prepared
-        target.session.wait()
-        for out in prepared.gradients:
-            g = out.given
-            found = self.ways[(g.argument, *g.route[1:])](made, totals)
-            kind = torch.float64 if found.dtype is torch.float64 else torch.float32
-            sizes[g.leaf.id] = torch.linalg.vector_norm(found, 1, dtype=kind).item()
-        look_at_sizes(target.session, self.function.info.name, prepared, sizes, 6)
-
-
-def memory_way(k: int) -> Way:
-    """Give a gradient from its own memory."""
-    return lambda made, totals: made[k]
-
-
-def sums_way(launch: AddressedLaunch, row: Row, shape: tuple[int, ...], dtype: Any) -> Way:
-    """Give the gradient of a shared leaf, or the value, from the sums; `row` is the first of its rows."""
-    k = [scalar for scalar, _ in launch.totals].index(row.scalar)
-    start, count = launch.prepared.sums.rows.of(row.scalar).index(row), math.prod(shape)
-    if not shape and DTYPES[row.scalar] is dtype:
-        return lambda made, totals: totals[k].select(0, start)
-
-    def way(made: Sequence[Any], totals: Sequence[Any]) -> Any:
-        found = totals[k].narrow(0, start, count).view(shape)
-        return found if found.dtype is dtype else found.to(dtype)
-
-    return way
