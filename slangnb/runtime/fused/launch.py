@@ -112,13 +112,14 @@ class Prepared:
         dims, strides = collapse(self.shape, [strides_in(g, self.shape) for g in strided])
         self.kernel_id = kernel_id(job)
         measured = job.per_thread or session.tuned.get(self.kernel_id, self.count)
-        k = measured or per_thread(self.count, session.backend.key)
+        summed = len(rows(job).all)
+        k = measured or per_thread(self.count, session.backend.key, summed)
         threads = -(-self.count // (k * GROUP)) * GROUP
         self.job = replace(
             job,
             per_thread=k,
             exact=threads * k == self.count,
-            slots=who_adds(session.backend.key, len(rows(job).all), threads // GROUP, job.addressed),
+            slots=who_adds(session.backend.key, summed, threads // GROUP, job.addressed),
             rank=len(dims) if strided else 0,
         )
         self.slots = threads if self.job.slots == "thread" else threads // GROUP
