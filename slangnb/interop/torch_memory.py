@@ -9,7 +9,7 @@ import torch  # pyright: ignore[reportMissingImports]
 
 from slangnb.devices.cuda import shared_ordinal
 from slangnb.runtime.fused.addressed import AddressedLaunch
-from slangnb.runtime.fused.values import DeviceArray, NotFusedError
+from slangnb.runtime.fused.values import ALIGNED, DeviceArray, NotFusedError
 
 if TYPE_CHECKING:
     from slangnb.runtime.session import Session
@@ -59,13 +59,13 @@ def seed_mark(seed: Any, inner: int) -> tuple[Any, Any]:
         seed = seed.contiguous()
     strides = seed.stride()
     if not inner and not any(strides):
-        return seed, (seed.dtype, (), ())
-    return seed, (seed.dtype, seed.shape, strides)
+        return seed, (seed.dtype, (), (), True)
+    return seed, (seed.dtype, seed.shape, strides, seed.is_cuda or not seed.data_ptr() % ALIGNED)
 
 
-def seed_array(seed: Any, mark: tuple[Any, Any, Any]) -> DeviceArray:
+def seed_array(seed: Any, mark: tuple[Any, Any, Any, bool]) -> DeviceArray:
     """Describe the gradient of a result to a kernel."""
-    dtype, shape, strides = mark
+    dtype, shape, strides, _ = mark
     return DeviceArray(seed.data_ptr(), tuple(shape), tuple(strides), SCALARS_OF[dtype])
 
 

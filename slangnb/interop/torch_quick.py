@@ -21,17 +21,20 @@ from slangnb.runtime.fused.addressed import AddressedLaunch
 from slangnb.runtime.fused.audit import audit
 from slangnb.runtime.fused.engine import Wish
 from slangnb.runtime.fused.launch import follow
-from slangnb.runtime.fused.values import NotFusedError
+from slangnb.runtime.fused.values import ALIGNED, NotFusedError
 
 
 def call_key(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Hashable:
     """Give all about a call's arguments that decides how it is launched; None for kinds that go another way."""
     marks: list[Hashable] = [len(args), torch.is_grad_enabled(), *kwargs]
-    for value in (*args, *kwargs.values()):
-        mark = _mark(value)
-        if mark is None:
-            return None
-        marks.append(mark)
+    try:
+        for value in (*args, *kwargs.values()):
+            mark = _mark(value)
+            if mark is None:
+                return None
+            marks.append(mark)
+    except RuntimeError:  # a tensor without memory, as within torch.vmap
+        return None
     return tuple(marks)
 
 
@@ -44,7 +47,8 @@ def _mark(value: Any) -> Hashable:
     if issubclass(kind, torch.Tensor):
         if value.layout is not torch.strided or value.is_neg():
             return None
-        return value.dtype, value.shape, value.stride(), value.device, value.requires_grad
+        aligned = value.is_cuda or not value.data_ptr() % ALIGNED
+        return value.dtype, value.shape, value.stride(), value.device, value.requires_grad, aligned
     if kind is dict:
         marks = tuple([(key, _mark(inner)) for key, inner in value.items()])
         return None if any(mark is None for _, mark in marks) else marks

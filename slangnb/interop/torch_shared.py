@@ -32,7 +32,7 @@ from slangnb.runtime.function import Function
 from slangnb.runtime.fused.addressed import AddressedLaunch
 from slangnb.runtime.fused.engine import Call, Wish
 from slangnb.runtime.fused.job import PLAIN_KINDS, REAL
-from slangnb.runtime.fused.values import NotFusedError
+from slangnb.runtime.fused.values import ALIGNED, NotFusedError
 
 
 def takes(read: TorchArguments, tracked: bool) -> bool:
@@ -174,12 +174,13 @@ class DeviceCall:
             held.append(seed)
         if not held:
             return [None] * len(tensors)
-        key = (wanted, *marks)
+        at = self.placed(arguments, tensors)
+        key = (wanted, *marks, *[at[spot] % ALIGNED for spot in self.spots])  # hooks may give other tensors back
         plan = self.backwards.get(key)
         if plan is None:
             plan = self.backwards[key] = self._backward(arguments, tensors, wanted, marks, held)
         places = [seed.data_ptr() for seed in held]
-        found = plan.run(self.placed(arguments, tensors), places, self.factor, (tensors, held))
+        found = plan.run(at, places, self.factor, (tensors, held))
         return [None if way is None else way(*found) for way in plan.chosen]
 
     def _backward(

@@ -45,7 +45,7 @@ def gather(
     device : slangpy.Device
         Where tensors must live.
     host_memory : bool
-        Whether kernels read numpy arrays where they lie.
+        Whether kernels take addresses of this process.
 
     Raises
     ------
@@ -102,10 +102,13 @@ def gather(
 
 
 def _in_place(g: Given) -> Given:
-    """Have a numpy array read by its address."""
-    if not g.held.in_place or g.leaf.access == "uniform":
+    """Have an array, or a tensor whose elements follow each other, read by its address."""
+    held, leaf = g.held, g.leaf
+    if held.kind == "array":
+        return replace(g, leaf=replace(leaf, aligned=held.aligned))
+    if not held.in_place or leaf.access == "uniform" or (held.kind == "tensor" and leaf.access != "each"):
         return g
-    return replace(g, leaf=replace(g.leaf, addressed=True))
+    return replace(g, leaf=replace(leaf, addressed=True, aligned=held.aligned))
 
 
 def _is_wanted(function: str, p: Parameter, wrt: tuple[str, ...] | None) -> bool:

@@ -32,7 +32,9 @@ class Leaf:
     wanted : bool
         Whether its gradient is asked for.
     addressed : bool
-        Whether the kernel gets an address instead of a buffer: the memory belongs to another library.
+        Whether the kernel gets an address instead of a buffer.
+    aligned : bool
+        Whether the address is a multiple of eight bytes.
     """
 
     id: str
@@ -41,6 +43,7 @@ class Leaf:
     access: str
     wanted: bool = False
     addressed: bool = False
+    aligned: bool = False
 
     @property
     def shared(self) -> bool:
@@ -171,7 +174,9 @@ class Job:
     tensors : bool
         Whether results are tensors, whatever the arguments are.
     host : bool
-        Whether results go to numpy arrays, by address.
+        Whether results go to this process's own memory, by address.
+    block : int
+        Elements that follow each other which a thread takes at a time; see `blocks`.
     """
 
     call: str
@@ -190,6 +195,7 @@ class Job:
     addressed: bool = False
     tensors: bool = False
     host: bool = False
+    block: int = 1
 
     @property
     def double(self) -> bool:
@@ -202,7 +208,7 @@ class Job:
         return self.mode == "reverse" or (self.addressed and self.slots == "last")
 
     def by_address(self, o: Output) -> bool:
-        """Whether a result goes to an address; numpy has no type for structs."""
+        """Whether a result goes to an address; structs go to buffers."""
         return self.addressed or (self.host and o.type.kind in PLAIN_KINDS and o.type.scalar != "bool")
 
     @property

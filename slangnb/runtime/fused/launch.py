@@ -13,6 +13,7 @@ import numpy as np
 
 from slangnb.compiler.reflection import Signature, TypeInfo
 from slangnb.runtime.fused.access import strides_in
+from slangnb.runtime.fused.blocks import block_of
 from slangnb.runtime.fused.given import Gathered
 from slangnb.runtime.fused.job import GROUP, Job, Output, components, rows
 from slangnb.runtime.fused.ports import AddressedGradient, Gradient, HostGradient, Input, TensorGradient
@@ -22,6 +23,7 @@ from slangnb.runtime.fused.sums import Sums, table, totals
 from slangnb.runtime.fused.text import ENTRY, kernel_text
 from slangnb.runtime.fused.tuning import per_thread
 from slangnb.runtime.fused.values import NotFusedError, address_of
+from slangnb.runtime.known_faults import reached
 from slangnb.runtime.tensors import SCALARS
 
 if TYPE_CHECKING:
@@ -103,7 +105,11 @@ class Prepared:
         kinds = {"tensor"} if gathered.tensors or job.tensors else {g.held.kind for g in gathered.given}
         self._for_host = session.backend.software and kinds <= {"number", "numpy"}
         in_place = [g for g in gathered.given if g.leaf.addressed and g.held.kind == "numpy"]
-        job = replace(job, host=bool(in_place) and kinds <= {"number", "numpy", "parameter"})
+        self._as_arrays = bool(in_place) and kinds <= {"number", "numpy", "parameter"}
+        job = replace(job, host=session.host_memory and not job.addressed)
+        if session.host_memory:
+            texts = (text for _, text, _ in reached(signature.name, session.texts_of(owner)))
+            job = replace(job, block=block_of(job, self.count, texts))
         #: Whether a launch must be waited for, since memory that it works on may not outlive the call.
         self._waits = self._for_host or bool(in_place)
         if max((self.count * len(g.leaf.parts) for g in self.given), default=0) >= 1 << 32:
@@ -114,6 +120,8 @@ class Prepared:
         measured = job.per_thread or session.tuned.get(self.kernel_id, self.count)
         summed = len(rows(job).all)
         k = measured or per_thread(self.count, session.backend.key, summed)
+        if k < job.block:
+            job = replace(job, block=1)
         threads = -(-self.count // (k * GROUP)) * GROUP
         self.job = replace(
             job,
@@ -154,7 +162,7 @@ class Prepared:
             AddressedGradient(session, g, self.shape, main)
             if g.held.kind == "array"
             else HostGradient(session, g, self.shape, main)
-            if g.leaf.addressed
+            if g.leaf.addressed and g.held.kind == "numpy"
             else Gradient(session, g, self.shape, main, self.sums, job.accumulate)
             for g in wanted
         ]
@@ -209,10 +217,10 @@ class Prepared:
         if self.job.stores:
             for o in self.job.outputs:
                 ran.outputs[o.id] = made = self._result(o, results)
-                self._place(f"sn_out_o_{o.mark}", made)
+                self._place(o, f"sn_out_o_{o.mark}", made)
                 if self.job.mode == "tangent" and o.derivable:
                     ran.tangents[o.id] = made = self._tangent_result(o)
-                    self._place(f"sn_tan_o_{o.mark}", made)
+                    self._place(o, f"sn_tan_o_{o.mark}", made)
         cleared = [out.cleared for out in (*self.indexed, *self.gradients) if out.cleared is not None]
         number = submit(self._device, stages, self.sums.copies if read else (), cleared)
         if read or self._waits:
@@ -221,22 +229,24 @@ class Prepared:
             ran.sums = self.sums.read()
         return ran
 
-    def _place(self, name: str, made: Any) -> None:
+    def _place(self, o: Output, name: str, made: Any) -> None:
         """Bind what a result goes to."""
         if isinstance(made, np.ndarray):
             self.main.set(name, address_of(made))
+        elif self.job.by_address(o):
+            self.main.set(name, made.storage.device_address)
         else:
             self.main.put_loosely(name, made.storage)
 
     def _result(self, o: Output, results: Mapping[str, slangpy.Tensor]) -> Any:
         if o.id in results:
             return results[o.id]
-        if self.job.by_address(o):
+        if self._as_arrays and self.job.by_address(o):
             return np.empty((*self.shape, *o.type.shape), SCALARS[o.type.scalar])
         return self._empty(o.type, self._types(o.type.name))
 
     def _tangent_result(self, o: Output) -> Any:
-        if self.job.by_address(o):
+        if self._as_arrays and self.job.by_address(o):
             return np.empty((*self.shape, *o.type.shape), SCALARS[o.type.scalar])
         made = self._types(o.type.name)
         return self._empty(o.type, made if o.type.kind != "struct" else made.derivative)

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from slangnb.runtime.fused.values import DeviceArray, lies_plainly
+from slangnb.runtime.fused.values import DeviceArray, placement
 from slangnb.runtime.parameter import Parameter
 
 #: Launches remembered, and the bytes of arguments and buffers that these may keep alive; one is always kept.
@@ -59,19 +59,19 @@ def kind_of(value: Any) -> Hashable:
     Examples
     --------
     >>> kind_of(2.0), kind_of(np.zeros((2, 3), np.float32)), kind_of([1, 2, 3])
-    (<class 'float'>, ('numpy', '<f4', (2, 3), True), (<class 'list'>, 3))
+    (<class 'float'>, ('numpy', '<f4', (2, 3), True, True), (<class 'list'>, 3))
     """
     kind = type(value)
     if kind is float or kind is int or kind is bool:
         return kind
     if isinstance(value, np.ndarray):
-        return "numpy", value.dtype.str, value.shape, lies_plainly(value)
+        return "numpy", value.dtype.str, value.shape, *placement(value)
     if kind is Parameter:
         return "parameter", value.dtype, value.shape
     if kind is dict:
         return tuple([(k, kind_of(v)) for k, v in value.items()])
     if kind is DeviceArray:
-        return "array", value.scalar, value.shape, value.strides
+        return "array", value.scalar, value.shape, value.strides, value.aligned
     if hasattr(value, "storage"):
         return value.dtype.full_name, value.shape.as_tuple(), value.strides.as_tuple(), value.offset, value.device
     if kind is list or kind is tuple:

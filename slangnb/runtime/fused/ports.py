@@ -40,7 +40,7 @@ class Input:
         if self._number and type(value) is float:
             self._main.set(self._names[0], value)
             return
-        if self._addressed:
+        if self._addressed and self.given.held.kind != "tensor":
             self._main.set(self._name, value if type(value) is int else address_of(value))
             return
         g = self.given
@@ -52,7 +52,7 @@ class Input:
             if value is not self._tensor or data is not self._storage:
                 check_extent(value, repr(g.argument))
                 self._tensor, self._storage = value, data
-                self._main.put(self._name, data)
+                _put(self._main, self._name, data, self._addressed)
         else:
             array = scalars(value, g.held.kind, g.leaf.type, g.argument)
             if self._own is None:
@@ -60,6 +60,22 @@ class Input:
                 self._own = storage(self._session.device, array.nbytes, memory)
                 self._main.put(self._name, self._own)
             self._own.copy_from_numpy(array)
+
+
+def _put(main: Stage, name: str, buffer: slangpy.Buffer, addressed: bool) -> None:
+    """Bind a buffer, or its address; the caller holds it."""
+    if addressed:
+        main.set(name, buffer.device_address)
+    else:
+        main.put(name, buffer)
+
+
+def _put_loosely(main: Stage, name: str, buffer: slangpy.Buffer, addressed: bool) -> None:
+    """Bind a buffer of the pool, or its address: its memory is given back once all that was submitted is done."""
+    if addressed:
+        main.set(name, buffer.device_address)
+    else:
+        main.put_loosely(name, buffer)
 
 
 class Gradient:
@@ -119,11 +135,11 @@ class Gradient:
         if g.leaf.shared:
             return made, self._sum_into(made, factor)
         if g.held.shape == self._shape and (target is None or _takes_all(target, g.held.shape)):
-            self._main.put_loosely(self._name, buffer)
+            _put_loosely(self._main, self._name, buffer, g.leaf.addressed)
             return made, []
         if self._whole is None:
             self._whole = storage(self._session.device, self._whole_size)
-            self._main.put(self._name, self._whole)
+            _put(self._main, self._name, self._whole, g.leaf.addressed)
         if self._fold is None:
             to, offset = packed_strides(g.held.shape, self._parts), 0
             if target is not None:

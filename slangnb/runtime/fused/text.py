@@ -13,6 +13,7 @@ All names in a kernel begin with ``sn_``, so that they hide no function: ``sn_v_
 from __future__ import annotations
 
 from slangnb.compiler.reflection import TypeInfo, plain_name
+from slangnb.runtime.fused.blocks import block_name, blocks_read, blocks_written, in_block, output_in_block
 from slangnb.runtime.fused.job import (
     GROUP,
     Argument,
@@ -43,7 +44,6 @@ READ = """T sn_read<T>(T* from, uint at)
 def kernel_text(job: Job) -> str:
     """Write the kernel of a job: a module with the entry point `ENTRY`."""
     sums = rows(job)
-    body = _body(job)
     lines = [
         *(f"import {m};" for m in job.modules),
         job.prelude,
@@ -54,18 +54,46 @@ def kernel_text(job: Job) -> str:
         f"void {ENTRY}({', '.join(_uniforms(job, sums))})",
         "{",
         *_indent(_before(job, sums)),
-        f"    uint sn_first = sn_group.x * {GROUP * job.per_thread} + sn_local;",
-        f"    for (uint sn_k = 0; sn_k < {job.per_thread}; sn_k++)",
-        "    {",
-        f"        uint sn_i = sn_first + sn_k * {GROUP};",
-        *([] if job.exact else ["        if (sn_i >= sn_count) break;"]),
-        *_indent(body, 2),
-        "    }",
+        *_indent(_by_element(job) if job.block == 1 else _by_block(job)),
         *_indent(slots_filled(job, sums)),
         "}",
         "",
     ]
     return "\n".join(line for line in lines if line)
+
+
+def _by_element(job: Job) -> list[str]:
+    """The loop over the elements of a thread."""
+    return [
+        f"uint sn_first = sn_group.x * {GROUP * job.per_thread} + sn_local;",
+        f"for (uint sn_k = 0; sn_k < {job.per_thread}; sn_k++)",
+        "{",
+        f"    uint sn_i = sn_first + sn_k * {GROUP};",
+        *([] if job.exact else ["    if (sn_i >= sn_count) break;"]),
+        *_indent(_body(job)),
+        "}",
+    ]
+
+
+def _by_block(job: Job) -> list[str]:
+    """The same where a thread takes several elements at a time."""
+    turns = job.per_thread // job.block
+    return [
+        f"uint sn_first = (sn_group.x * {GROUP * turns} + sn_local) * {job.block};",
+        f"for (uint sn_k = 0; sn_k < {turns}; sn_k++)",
+        "{",
+        f"    uint sn_base = sn_first + sn_k * {GROUP * job.block};",
+        *([] if job.exact else ["    if (sn_base >= sn_count) break;"]),
+        *_indent(blocks_read(job)),
+        "    [ForceUnroll]",
+        f"    for (uint sn_j = 0; sn_j < {job.block}; sn_j++)",
+        "    {",
+        "        uint sn_i = sn_base + sn_j;",
+        *_indent(_body(job), 2),
+        "    }",
+        *_indent(blocks_written(job)),
+        "}",
+    ]
 
 
 def _indent(lines: list[str], depth: int = 1) -> list[str]:
@@ -135,32 +163,35 @@ def _before(job: Job, sums: Rows) -> list[str]:
             who = "sn_group.x" if job.slots == "group" else f"(sn_group.x * {GROUP} + sn_local)"
             lines += [f"sn_v_{a.name}._grad_out._offset += ({who} % sn_copies_{a.name}) * sn_span_{a.name};"]
         elif not a.tensor and a.uniform:
-            lines += _load(a)
+            lines += _load(job, a)
     if job.mode == "reverse":
-        lines += [line for o in job.outputs if all(leaf.shared for leaf in o.seeds) for line in _upstream(o)]
+        lines += [line for o in job.outputs if all(leaf.shared for leaf in o.seeds) for line in _upstream(job, o)]
     return lines
 
 
-def _load(a: Argument) -> list[str]:
+def _load(job: Job, a: Argument) -> list[str]:
     """Fill the variable of an argument, and its tangent."""
     if a.parameter.io == "out":
         return []
     lines = [f"{declare(a.parameter.type, 'sn_v_' + a.name)};"]
     for leaf in a.leaves:
-        lines += _fill(leaf, f"sn_v_{a.name}")
+        lines += _fill(job, leaf, f"sn_v_{a.name}")
     if a.tangents:
         lines += _zeroed(a.parameter.type, f"sn_t_{a.name}")
         for leaf in a.tangents:
-            lines += _fill(leaf, f"sn_t_{a.name}")
+            lines += _fill(job, leaf, f"sn_t_{a.name}")
     return lines
 
 
-def _fill(leaf: Leaf, variable: str) -> list[str]:
+def _fill(job: Job, leaf: Leaf, variable: str) -> list[str]:
     if leaf.access == "uniform":
         return [f"{variable}{leaf.suffix}{c} = sn_in_{leaf.id}_{k};" for k, c in enumerate(leaf.parts)]
     where = _where(leaf)
     if leaf.whole:
         return [f"{variable}{leaf.suffix} = sn_in_{leaf.id}[{where}];"]
+    if in_block(job, leaf):
+        here, n = block_name(f"sn_in_{leaf.id}"), len(leaf.parts)
+        return [f"{variable}{leaf.suffix}{c} = {here}[sn_j * {n} + {k}];" for k, c in enumerate(leaf.parts)]
     read = "sn_read({}, {})" if leaf.addressed else "{}[{}]"
     return [
         f"{variable}{leaf.suffix}{c} = {read.format(f'sn_in_{leaf.id}', f'{where} + {k}')};"
@@ -182,7 +213,7 @@ def _zeroed(t: TypeInfo, name: str) -> list[str]:
     return [f"{kind};", *(f"{name}{c} = {s}(0.0);" for c, s in derivative_components(t))]
 
 
-def _upstream(o: Output) -> list[str]:
+def _upstream(job: Job, o: Output) -> list[str]:
     """Declare the upstream gradient of a result: what the seeds say, or 1."""
     if not o.derivable:
         return []
@@ -192,7 +223,7 @@ def _upstream(o: Output) -> list[str]:
         return lines
     if not o.seeds:
         return [lines[0], *(f"{name}{c} = {s}(1.0);" for c, s in o.reals)]
-    return [*lines, *(line for leaf in o.seeds for line in _fill(leaf, name))]
+    return [*lines, *(line for leaf in o.seeds for line in _fill(job, leaf, name))]
 
 
 def _body(job: Job) -> list[str]:
@@ -200,10 +231,10 @@ def _body(job: Job) -> list[str]:
     lines = _places(job)
     for a in job.arguments:
         if not a.tensor and not a.uniform:
-            lines += _load(a)
+            lines += _load(job, a)
     if job.mode == "tangent":
         return lines + _tangent(job)
-    lines += [line for o in job.outputs if not all(leaf.shared for leaf in o.seeds) for line in _upstream(o)]
+    lines += [line for o in job.outputs if not all(leaf.shared for leaf in o.seeds) for line in _upstream(job, o)]
     if job.value or job.stores:
         lines += _values(job)
     return lines + _reverse(job) if job.mode == "reverse" else lines
@@ -244,7 +275,7 @@ def _values(job: Job) -> list[str]:
                 times = f" * {kind}(sn_u_{o.mark}{c})" if o.seeds else ""
                 lines.append(f"sn_sum_value += {kind}(sn_o_{o.mark}{c}){times};")
         if job.stores:
-            lines += _store(o.type, f"sn_out_o_{o.mark}", f"sn_o_{o.mark}")
+            lines += _store(job, o, f"sn_out_o_{o.mark}", f"sn_o_{o.mark}")
     return lines
 
 
@@ -256,11 +287,12 @@ def _returns(job: Job) -> bool:
     return any(not o.name for o in job.outputs)
 
 
-def _store(t: TypeInfo, buffer: str, variable: str) -> list[str]:
-    if t.kind == "struct":
-        return [f"{buffer}[sn_i] = {variable};"]
-    parts = components(t)
-    return [f"{buffer}[sn_i * {len(parts)} + {k}] = {variable}{c};" for k, c in enumerate(parts)]
+def _store(job: Job, o: Output, place: str, variable: str) -> list[str]:
+    if o.type.kind == "struct":
+        return [f"{place}[sn_i] = {variable};"]
+    parts = components(o.type)
+    to, at = (block_name(place), "sn_j") if output_in_block(job, o) else (place, "sn_i")
+    return [f"{to}[{at} * {len(parts)} + {k}] = {variable}{c};" for k, c in enumerate(parts)]
 
 
 def _reverse(job: Job) -> list[str]:
@@ -305,8 +337,10 @@ def _gradient(job: Job, leaf: Leaf, d: str) -> list[str]:
             f"sn_out_{leaf.id}[sn_i] = {name};",
         ]
     sign = "+=" if job.accumulate else "="
-    n = len(leaf.parts)
-    return [*sizes, *(f"sn_out_{leaf.id}[sn_i * {n} + {k}] {sign} {scaled(c, s)};" for k, (c, s) in enumerate(reals))]
+    n, place, at = len(leaf.parts), f"sn_out_{leaf.id}", "sn_i"
+    if in_block(job, leaf):
+        place, at = block_name(place), "sn_j"
+    return [*sizes, *(f"{place}[{at} * {n} + {k}] {sign} {scaled(c, s)};" for k, (c, s) in enumerate(reals))]
 
 
 def _tangent(job: Job) -> list[str]:
@@ -331,7 +365,7 @@ def _tangent(job: Job) -> list[str]:
     lines.append(f"let sn_p_0 = {call}" if _returns(job) else call)
     for o in job.outputs:
         name = f"sn_p_{o.mark}"
-        lines += _store(o.type, f"sn_out_o_{o.mark}", f"{name}.p" if o.derivable else name)
+        lines += _store(job, o, f"sn_out_o_{o.mark}", f"{name}.p" if o.derivable else name)
         if o.derivable:
-            lines += _store(o.type, f"sn_tan_o_{o.mark}", f"{name}.d")
+            lines += _store(job, o, f"sn_tan_o_{o.mark}", f"{name}.d")
     return lines

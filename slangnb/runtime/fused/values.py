@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     import slangpy
 
 
+#: Bytes at whose multiples numbers can be read in pairs.
+ALIGNED = 8
+
+
 class NotFusedError(Exception):
     """The call cannot be one of our own kernels; SlangPy's functional path may still take it."""
 
@@ -41,6 +45,11 @@ class DeviceArray:
     strides: tuple[int, ...]
     scalar: str
 
+    @property
+    def aligned(self) -> bool:
+        """Whether it begins at a multiple of eight bytes."""
+        return not self.address % ALIGNED
+
 
 @dataclass(frozen=True, slots=True)
 class Held:
@@ -59,7 +68,9 @@ class Held:
     copied : bool
         A tensor whose own dimensions are not packed: it is read through a contiguous copy.
     in_place : bool
-        A numpy array that a kernel of this process could read where it lies.
+        Whether a kernel that takes addresses of this process could read it where it lies.
+    aligned : bool
+        Whether it begins at a multiple of eight bytes.
     """
 
     kind: str
@@ -68,6 +79,7 @@ class Held:
     offset: int = 0
     copied: bool = False
     in_place: bool = False
+    aligned: bool = False
 
 
 def hold(function: str, name: str, t: TypeInfo, value: Any, device: slangpy.Device) -> Held:
@@ -101,19 +113,20 @@ def hold(function: str, name: str, t: TypeInfo, value: Any, device: slangpy.Devi
     given = next((s for s, n in SCALARS.items() if n == array.dtype.newbyteorder("=").name), "")
     if kind != "number" and given != t.scalar:
         raise _wrong_type(function, name, t, given or str(array.dtype))
-    return Held(kind, _outer(function, name, t, array.shape), in_place=kind == "numpy" and lies_plainly(array))
+    in_place, aligned = placement(array) if kind == "numpy" else (False, False)
+    return Held(kind, _outer(function, name, t, array.shape), in_place=in_place, aligned=aligned)
 
 
-def lies_plainly(array: np.ndarray) -> bool:
-    """Tell whether an array's numbers follow each other in memory as the processor reads them.
+def placement(array: np.ndarray) -> tuple[bool, bool]:
+    """Tell whether an array's numbers follow each other as the processor reads them, and begin at eight bytes.
 
     Examples
     --------
-    >>> lies_plainly(np.zeros((2, 3))), lies_plainly(np.zeros((2, 3)).T)
+    >>> placement(np.zeros((2, 3)))[0], placement(np.zeros((2, 3)).T)[0]
     (True, False)
     """
     flags = array.flags
-    return flags.c_contiguous and flags.aligned and array.dtype.isnative
+    return flags.c_contiguous and flags.aligned and array.dtype.isnative, not address_of(array) % ALIGNED
 
 
 def address_of(array: np.ndarray) -> int:
@@ -170,7 +183,7 @@ def _hold_tensor(function: str, name: str, t: TypeInfo, value: slangpy.Tensor, d
     gapless = value.dtype.buffer_layout.stride == np.dtype(SCALARS[scalar]).itemsize * step
     if not gapless or strides[len(outer) :] != packed_strides(t.shape):
         return Held("tensor", outer, copied=True)
-    return Held("tensor", outer, strides[: len(outer)], value.offset * step)
+    return Held("tensor", outer, strides[: len(outer)], value.offset * step, in_place=True, aligned=True)
 
 
 def _hold_array(function: str, name: str, t: TypeInfo, value: DeviceArray) -> Held:
@@ -179,7 +192,7 @@ def _hold_array(function: str, name: str, t: TypeInfo, value: DeviceArray) -> He
     outer = _outer(function, name, t, value.shape)
     if value.strides[len(outer) :] != packed_strides(t.shape):
         raise NotFusedError(f"{name!r} has gaps between the numbers of an element")
-    return Held("array", outer, value.strides[: len(outer)])
+    return Held("array", outer, value.strides[: len(outer)], aligned=value.aligned)
 
 
 def packed_strides(shape: tuple[int, ...], step: int = 1) -> tuple[int, ...]:
