@@ -67,8 +67,8 @@ def _reader(prepared: Prepared, g: Given, factor: float) -> Callable[[Ran], Any]
                 found = np.array([ran.sums[r] * factor for r in rows]).astype(dtype).reshape(full)
         else:
             found = ran.grads[leaf.id]
-            if not isinstance(found, np.ndarray):
-                found = found.to_numpy().view(dtype)[: math.prod(full)].reshape(full)
+            if found.shape != full or found.dtype != dtype:  # the bytes of a buffer
+                found = found.view(dtype)[: math.prod(full)].reshape(full)
         return found.item() if as_number else found
 
     return read

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from slangnb.runtime.fused.values import numbers
 from slangnb.runtime.health import MOST_TERMS
 from slangnb.runtime.parameter import Parameter
 from slangnb.runtime.tensors import tensor
+
+if TYPE_CHECKING:
+    from slangnb.runtime.session import Session
 
 
 def value_and_grad_by_slangpy(
@@ -39,15 +42,15 @@ def value_and_grad_by_slangpy(
     GradientError
         If SlangPy cannot take it either.
     """
-    bound = callee.bound
+    bound, session = callee.bound, function._target.session
     inputs, outputs = {}, {}
     for slot in bound.slots:
         p = slot.parameter
         if p.io == "out" or p.type.access in ("write", "read_write"):
-            outputs[p.name] = _fresh(callee.name, slot)
+            outputs[p.name] = _fresh(callee.name, slot, session)
         else:
             wanted = p.name in wrt if wrt is not None else True
-            inputs[p.name] = _input(p.type, slot.value, wanted and not p.no_diff)
+            inputs[p.name] = _input(p.type, slot.value, wanted and not p.no_diff, session)
     named = {**inputs, **outputs}
     if bound.signature.returns.name != "void":
         y = function(**named, _result="tensor")
@@ -99,7 +102,7 @@ def _weights(seed: Any, name: str, outputs: int) -> Any:
     return seed.to_numpy() if hasattr(seed, "to_numpy") else seed
 
 
-def _fresh(function: str, slot: Slot) -> Any:
+def _fresh(function: str, slot: Slot, session: Session) -> Any:
     """Give an output tensor a gradient of its own, so that the caller's is left alone."""
     if not hasattr(slot.value, "with_grads"):
         raise GradientError(
@@ -108,29 +111,33 @@ def _fresh(function: str, slot: Slot) -> Any:
             argument=slot.parameter.name,
         )
     if slot.parameter.io == "inout" or slot.parameter.type.access == "read_write":
-        return tensor(slot.value).with_grads(zero=True)  # what is read and written is the caller's: leave it as it is
+        return tensor(slot.value, session=session).with_grads(
+            zero=True
+        )  # what is read and written is the caller's: leave it as it is
     return slot.value.detach().with_grads(zero=True)
 
 
-def _input(t: TypeInfo, value: Any, wanted: bool) -> Any:
+def _input(t: TypeInfo, value: Any, wanted: bool, session: Session) -> Any:
     import slangpy as spy
 
     if isinstance(value, dict):
         inner = {k: t.fields[k] for k in value if k in t.fields}
-        return {k: _input(inner[k], v, wanted and k in t.carries) if k in inner else v for k, v in value.items()}
+        return {
+            k: _input(inner[k], v, wanted and k in t.carries, session) if k in inner else v for k, v in value.items()
+        }
     if isinstance(value, spy.Tensor):
         return value.detach().with_grads(zero=True) if wanted and _real(t) else value.detach()
     if not (wanted and _real(t)):
         if t.kind == "tensor" and isinstance(value, np.ndarray | Parameter):
             # A backward call wants a gradient for each IDiffTensor, asked for or not.
-            return tensor(value if isinstance(value, np.ndarray) else value.array, grad=_real(t))
+            return tensor(value if isinstance(value, np.ndarray) else value.array, grad=_real(t), session=session)
         return value.value if isinstance(value, Parameter) else value
     if isinstance(value, np.ndarray):
-        return tensor(value, grad=True)
+        return tensor(value, grad=True, session=session)
     if isinstance(value, Parameter):
         value = value.array
     if t.kind in PLAIN_KINDS and isinstance(value, bool | int | float | np.ndarray | np.generic | list | tuple):
-        return tensor(numbers(value, t)[None], grad=True)
+        return tensor(numbers(value, t)[None], grad=True, session=session)
     return value
 
 

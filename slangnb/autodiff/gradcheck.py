@@ -91,11 +91,10 @@ def gradcheck(function: Function, /, *args: Any, _samples: int = 24, _seed: int 
     slots = {s.parameter.name: s for s in callee.bound.slots}
     values = Values(function, callee, {n: unpacked(s.parameter.type, s.value) for n, s in slots.items()})
     values.base()
-    checked = [
-        source
-        for name, gradient in analytic.items()
-        for source in sources(name, slots[name].parameter.type, values.arguments[name], gradient, values.mapped)
-    ]
+    checked: list[Source] = []
+    for name, gradient in analytic.items():
+        t, value = slots[name].parameter.type, values.arguments[name]
+        checked += sources((name,), t, value, gradient, values.mapped, function._target.session)
     for s in checked:  # now all calls are of one kind, and of one kernel
         values.arguments = replaced(values.arguments, s.path, s.put(s.base))
     base = values.base()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +20,9 @@ from slangnb.runtime.fused.job import PLAIN_KINDS, REAL
 from slangnb.runtime.fused.values import NotFusedError, numbers
 from slangnb.runtime.parameter import Parameter
 from slangnb.runtime.tensors import SCALARS, SLANG_NAMES
+
+if TYPE_CHECKING:
+    from slangnb.runtime.session import Session
 
 Path = tuple[str, ...]
 
@@ -150,18 +154,14 @@ def replaced(values: Mapping[str, Any], path: Path, value: Any) -> dict[str, Any
     return {**values, first: replaced(values[first], tuple(rest), value) if rest else value}
 
 
-def sources(name: str, t: TypeInfo, value: Any, analytic: Any, mapped: bool) -> list[Source]:
-    """List the numbers of an argument that have a gradient."""
-    return _sources((name,), t, value, analytic, mapped)
-
-
-def _sources(path: Path, t: TypeInfo, value: Any, analytic: Any, mapped: bool) -> list[Source]:
+def sources(path: Path, t: TypeInfo, value: Any, analytic: Any, mapped: bool, session: Session) -> list[Source]:
+    """List the numbers of an argument that have a gradient; `path` is its name, then keys of dicts."""
     import slangpy as spy
 
     if t.kind == "struct":
         derivative = replace(t, fields={n: t.fields[n] for n in t.carries})
         gradient = read(analytic, derivative) if isinstance(analytic, spy.Tensor) else analytic
-        found = [_sources((*path, n), t.fields[n], value[n], g, mapped) for n, g in gradient.items()]
+        found = [sources((*path, n), t.fields[n], value[n], g, mapped, session) for n, g in gradient.items()]
         return [s for part in found for s in part]
     inner = 0 if t.kind == "tensor" else len(t.shape)
     scalar = t.scalar
@@ -170,7 +170,7 @@ def _sources(path: Path, t: TypeInfo, value: Any, analytic: Any, mapped: bool) -
     else:
         array = value.array if isinstance(value, Parameter) else value
         base = array if isinstance(array, np.ndarray) else numbers(array, t)
-        put = _itself if mapped or isinstance(value, np.ndarray) else _as_number
+        put = _itself if mapped or isinstance(value, np.ndarray) else partial(_as_number, session)
     base = np.ascontiguousarray(base, base.dtype.newbyteorder("=")).reshape(base.shape)
     scalar = scalar or SLANG_NAMES[base.dtype.name]
     found = analytic.to_numpy() if isinstance(analytic, spy.Tensor) else np.asarray(analytic)
@@ -181,11 +181,11 @@ def _itself(array: np.ndarray) -> Any:
     return array
 
 
-def _as_number(array: np.ndarray) -> Any:
+def _as_number(session: Session, array: np.ndarray) -> Any:
     """Give one value the form that SlangPy takes: vectors and matrices as a tensor of one element."""
     from slangnb.runtime.tensors import tensor
 
-    return array.item() if array.ndim == 0 else tensor(array[None])
+    return array.item() if array.ndim == 0 else tensor(array[None], session=session)
 
 
 def _putter(value: Any, keep: bool) -> Callable[[np.ndarray], Any]:

@@ -85,6 +85,7 @@ class Transform:
         self.single = isinstance(wrt, str)
         self.reduce, self.seed, self.value, self.name = reduce, host(seed), value, name
         self.audited, self.tune = audited, tune
+        self._seed_is_fixed = seed is None or isinstance(seed, int | float)  # arrays and dicts may change in place
         self._recent: _Recent | None = None
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
@@ -92,7 +93,7 @@ class Transform:
         target = self.function._target
         if not target.session.entered:
             target.session.enter()
-        recent = self._recent
+        recent = self._recent if self._seed_is_fixed else None
         if recent is None or not recent.fits(target.version, args, kwargs):
             library = library_of((*args, *kwargs.values()))
             if library is not None:

@@ -12,7 +12,7 @@ import torch  # pyright: ignore[reportMissingImports]
 from slangnb.autodiff.callee import find
 from slangnb.autodiff.transforms import make_call
 from slangnb.interop.torch_arguments import Path
-from slangnb.interop.torch_memory import DTYPES, launch_on
+from slangnb.interop.torch_memory import DTYPES, addresses, launch_on
 from slangnb.runtime.function import Function
 from slangnb.runtime.fused.addressed import AddressedLaunch
 from slangnb.runtime.fused.audit import audit
@@ -108,8 +108,8 @@ class Backward:
             self.launch,
             arguments,
             seeds=seeds,
-            gradients=[t.data_ptr() for t in made],
-            sums=[t.data_ptr() for t in totals],
+            gradients=addresses(made),
+            sums=addresses(totals),
             factor=factor,
             held=(held, made, totals),
         )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch  # pyright: ignore[reportMissingImports]
+from torch.autograd import forward_ad  # pyright: ignore[reportMissingImports]
 
 from slangnb.autodiff.callee import check_names, find
 from slangnb.autodiff.transforms import Transform, make_call, split_seed
@@ -23,9 +24,26 @@ from slangnb.runtime.fused.engine import Wish
 from slangnb.runtime.fused.launch import follow
 from slangnb.runtime.fused.values import ALIGNED, NotFusedError
 
+#: What says that torch does not compute what is called, but transforms, replaces or records it. Not public, all of it.
+_MODES = tuple(
+    look
+    for name in ("_are_functorch_transforms_active", "_len_torch_dispatch_stack", "_is_tracing")
+    if (look := getattr(torch._C, name, None)) is not None
+)
+
+
+def computes_at_once() -> bool:
+    """Tell whether torch computes what is called, as it is called: a kernel of ours is none of its operations.
+
+    Otherwise calls go by `torch_autograd`, which torch knows how to treat, or to refuse.
+    """
+    return not any(look() for look in _MODES) and getattr(forward_ad, "_current_level", -1) < 0
+
 
 def call_key(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Hashable:
     """Give all about a call's arguments that decides how it is launched; None for kinds that go another way."""
+    if not computes_at_once():
+        return None
     marks: list[Hashable] = [len(args), torch.is_grad_enabled(), *kwargs]
     try:
         for value in (*args, *kwargs.values()):

@@ -16,7 +16,7 @@ import torch  # pyright: ignore[reportMissingImports]
 
 from slangnb.errors import GradientError
 from slangnb.interop.host_calls import HostCall
-from slangnb.interop.torch_arguments import Path, TorchArguments
+from slangnb.interop.torch_arguments import Path, TorchArguments, dotted
 from slangnb.interop.torch_backward import Backward
 from slangnb.interop.torch_memory import (
     DTYPES,
@@ -76,6 +76,8 @@ class DeviceCall:
     results : list of (id, shape, dtype, number of dimensions of the type)
     spots : list of int
         Where the tensors stand in the list of arguments.
+    kinds : list of (dtype, shape, device)
+        Of the tensors.
     reduce : {"", "sum", "mean"}
         What is made of the results of all elements.
     factor : float
@@ -88,6 +90,7 @@ class DeviceCall:
     launch: AddressedLaunch
     results: list[tuple[str, tuple[int, ...], Any, int]]
     spots: list[int]
+    kinds: list[tuple[Any, ...]]
     reduce: str = ""
     factor: float = 1.0
     backwards: dict[Any, Backward] = field(default_factory=dict)
@@ -120,8 +123,9 @@ class DeviceCall:
             results.append((o.id, shape, DTYPES[o.type.scalar], len(o.type.shape)))
         launch = AddressedLaunch(prepared)
         spots = [launch.routes.index(path) for path, _ in read.tensors()]
+        kinds = [kind_of(t) for _, t in read.tensors()]
         factor = 1 / prepared.count if reduce == "mean" else 1.0
-        return cls(function, read.device, target.version, launch, results, spots, reduce, factor)
+        return cls(function, read.device, target.version, launch, results, spots, kinds, reduce, factor)
 
     def placed(self, arguments: Sequence[Any], tensors: Sequence[Any]) -> list[Any]:
         """Give the arguments with the addresses of these tensors.
@@ -139,7 +143,7 @@ class DeviceCall:
     def forward(self, arguments: Sequence[Any], tensors: Sequence[Any]) -> tuple[Any, ...]:
         """Give the results as new tensors; `tensors` own the memory at the addresses among the arguments."""
         made = tuple([torch.empty(shape, dtype=dtype, device=self.device) for _, shape, dtype, _ in self.results])
-        places = [t.data_ptr() for t in made]
+        places = addresses(made)
         session, launch, held = self.function._target.session, self.launch, (tensors, made)
         if self.reduce:
             launch_on(session, self.device, launch, arguments, sums=places, factor=self.factor, held=held)
@@ -174,14 +178,32 @@ class DeviceCall:
             held.append(seed)
         if not held:
             return [None] * len(tensors)
-        at = self.placed(arguments, tensors)
-        key = (wanted, *marks, *[at[spot] % ALIGNED for spot in self.spots])  # hooks may give other tensors back
+        at = self._placed_again(arguments, tensors)
+        # Torch's hooks may give other tensors back than those of the forward pass.
+        layouts = [(t.stride(), at[spot] % ALIGNED) for t, spot in zip(tensors, self.spots, strict=True)]
+        key = (wanted, *marks, *layouts)
         plan = self.backwards.get(key)
         if plan is None:
             plan = self.backwards[key] = self._backward(arguments, tensors, wanted, marks, held)
         places = [seed.data_ptr() for seed in held]
         found = plan.run(at, places, self.factor, (tensors, held))
         return [None if way is None else way(*found) for way in plan.chosen]
+
+    def _placed_again(self, arguments: Sequence[Any], tensors: Sequence[Any]) -> list[Any]:
+        """Do as `placed`; refuse tensors that were replaced by others since the forward pass."""
+        name, routes = self.function.info.name, self.launch.routes
+        other = [dotted(routes[s]) for t, k, s in zip(tensors, self.kinds, self.spots, strict=True) if kind_of(t) != k]
+        try:
+            if not other:
+                return self.placed(arguments, tensors)
+        except NotFusedError:  # the memory was given back
+            other = [dotted(routes[s]) for t, s in zip(tensors, self.spots, strict=True) if not t.data_ptr()]
+        raise GradientError(
+            f"{name}: {other[0]!r} is another tensor in the backward pass than in the forward pass",
+            function=name,
+            argument=other[0],
+            remedy="call backward() before its data is replaced or given back",
+        )
 
     def _backward(
         self,
@@ -201,6 +223,11 @@ class DeviceCall:
         }
         paths = [routes[spot] if w else None for spot, w in zip(self.spots, wanted, strict=True)]
         return Backward.prepare(self.function, self.device, by_name(routes, described), paths, weights)
+
+
+def kind_of(t: Any) -> tuple[Any, ...]:
+    """Give what of a tensor is the same in the forward and the backward pass."""
+    return t.dtype, t.shape, t.device
 
 
 def by_name(routes: Sequence[Path], values: Sequence[Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from threading import local
+from threading import RLock, local
 from typing import TYPE_CHECKING, Any
 
 from slangnb.devices.cuda import make_current, watched_context
@@ -32,6 +32,8 @@ class Entry:
         self._device, self._software = device, software
         self._fences, self._watched = fences(device), watched_context(device)
         self._here, self._time = _Here(), 0
+        #: Held while a launch is bound, made and read: kernels keep what is bound to them, one for all threads.
+        self.lock = RLock()
         self._stopped: int | None = None  # what an interrupted wait waited for
         self._held: Any = None  # memory that this may still write to
 
@@ -74,9 +76,14 @@ class Entry:
         try:
             wait_for(self._fences, mark, self._software)
         except KeyboardInterrupt:
-            self._stopped, self._held = mark, held
-            self.shut()
+            self.stopped(held)
             raise
+
+    def stopped(self, held: Any) -> None:
+        """Take note that nobody waits for what the device was given, and keep the memory that it works on."""
+        self._held = (self._held, held) if self.busy() else held
+        self._stopped = self._fences.mark()
+        self.shut()
 
     def busy(self) -> bool:
         """Tell whether the device still runs a kernel whose wait was stopped."""

@@ -295,6 +295,11 @@ class Session:
             raise self._closed
         self._entry.wait(submitted, held)
 
+    @property
+    def entry(self) -> Entry:
+        """The way of calls to the device."""
+        return self._entry
+
     def busy(self) -> bool:
         """Tell whether the device still runs a kernel whose wait was stopped."""
         return self._closed is None and self._entry.busy()

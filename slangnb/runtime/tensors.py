@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from slangnb.devices.backend import is_software
 from slangnb.errors import CallError, GradientError
 from slangnb.runtime import foreign
 
@@ -29,6 +30,8 @@ SCALARS = {
     "uint64_t": "uint64",
 }
 SLANG_NAMES = {n: s for s, n in SCALARS.items()}
+#: A buffer of software Vulkan is smaller than this; SlangPy 0.43 refuses larger ones, or crashes.
+MOST_BYTES_SOFTWARE = 1 << 31
 
 
 def split_dtype(name: str) -> tuple[str, tuple[int, ...]]:
@@ -187,12 +190,27 @@ def tensor(data: Any, *, grad: bool = False, dtype: Any = None, session: Session
         )
     if grad and scalar not in ("float", "half", "double"):
         raise GradientError(f"elements of type {scalar} carry no gradient", remedy="pass dtype='float', or grad=False")
+    check_bytes(device, array.nbytes)
     if inner:
         t = spy.Tensor.empty(device, shape=array.shape[:-1], dtype=f"{scalar}{inner[0]}")  # pyright: ignore[reportArgumentType]
         t.copy_from_numpy(array)
     else:
         t = spy.Tensor.from_numpy(device, array)
     return t.with_grads(zero=True) if grad else t
+
+
+def check_bytes(device: slangpy.Device, size: int) -> None:
+    """Refuse a buffer that software Vulkan cannot have.
+
+    Raises
+    ------
+    CallError
+    """
+    if size >= MOST_BYTES_SOFTWARE and is_software(device.info.adapter_name):
+        raise CallError(
+            f"this needs {size / 1e9:.1f} GB in one piece; software Vulkan has less than 2.1 GB for each tensor",
+            remedy="take the data in parts, or use a machine with a graphics card",
+        )
 
 
 def extent(shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> int:

@@ -69,20 +69,29 @@ class AddressedLaunch:
         """
         prepared = self.prepared
         main, session = prepared.main, prepared.session
-        for port, value in zip(self._inputs, values, strict=True):
-            port.bind(value)
-        for port, address in zip(self._seeds, seeds, strict=True):
-            port.bind(address)
-        for name, address in zip(self._result_names, results, strict=True):
-            main.set(name, address)
-        if prepared.job.scaled:
-            main.set("sn_factor", factor)
-        stages = [main, *prepared.sums.stages]
-        if sums:
-            prepared.sums.bind(sums, factor)
-        for out, address in zip(self.gradients, gradients, strict=True):
-            stages += out.bind(address)
-        number = submit(session.device, stages, stream=stream)
-        if session.host_memory:
-            session.wait(number, held)
-            prepared.sums.finish()
+        entry = session.entry
+        with entry.lock:
+            if not entry.open:
+                session.enter()
+            for port, value in zip(self._inputs, values, strict=True):
+                port.bind(value)
+            for port, address in zip(self._seeds, seeds, strict=True):
+                port.bind(address)
+            for name, address in zip(self._result_names, results, strict=True):
+                main.set(name, address)
+            if prepared.job.scaled:
+                main.set("sn_factor", factor)
+            stages = [main, *prepared.sums.stages]
+            if sums:
+                prepared.sums.bind(sums, factor)
+            for out, address in zip(self.gradients, gradients, strict=True):
+                stages += out.bind(address)
+            try:
+                number = submit(session.device, stages, stream=stream)
+                if session.host_memory:
+                    session.wait(number, held)
+            except KeyboardInterrupt:
+                entry.stopped(held)
+                raise
+            if session.host_memory:
+                prepared.sums.finish()

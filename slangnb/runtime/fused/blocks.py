@@ -16,7 +16,7 @@ BLOCK = 8
 #: Types of 32 bits, and what makes them of 32 bits without a meaning.
 WORDS = {"float": "asfloat", "int": "asint", "uint": "asuint"}
 #: Letters of all functions that are reached: more would take long to compile.
-MOST_LETTERS = 1000
+MOST_LETTERS = 2000
 _LOOPS = re.compile(r"\b(?:for|while|do)\b")
 
 

@@ -15,7 +15,7 @@ from slangnb.compiler.reflection import Signature, TypeInfo
 from slangnb.runtime.fused.access import strides_in
 from slangnb.runtime.fused.blocks import block_of
 from slangnb.runtime.fused.given import Gathered
-from slangnb.runtime.fused.job import GROUP, Job, Output, components, rows
+from slangnb.runtime.fused.job import GROUP, PLAIN_KINDS, Job, Output, components, rows
 from slangnb.runtime.fused.ports import AddressedGradient, Gradient, HostGradient, Input, TensorGradient
 from slangnb.runtime.fused.slots import who_adds
 from slangnb.runtime.fused.stage import Stage, submit
@@ -54,6 +54,8 @@ class Ran:
     tangents: dict[str, Any] = field(default_factory=dict)
 
 
+#: Numbers that indices of 32 bits reach; llvmpipe takes those of addresses as signed.
+MOST_NUMBERS, MOST_NUMBERS_IN_PROCESS = 1 << 32, 1 << 31
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 Sources = Mapping[str, Mapping[Any, Any]]
 
@@ -112,8 +114,8 @@ class Prepared:
             job = replace(job, block=block_of(job, self.count, texts))
         #: Whether a launch must be waited for, since memory that it works on may not outlive the call.
         self._waits = self._for_host or bool(in_place)
-        if max((self.count * len(g.leaf.parts) for g in self.given), default=0) >= 1 << 32:
-            raise NotFusedError("more than 2^32 numbers")
+        if self._reach(job) >= (MOST_NUMBERS_IN_PROCESS if session.host_memory else MOST_NUMBERS):
+            raise NotFusedError("more numbers than a kernel can count")
         strided = [g for g in self.given if g.leaf.access == "strided"]
         dims, strides = collapse(self.shape, [strides_in(g, self.shape) for g in strided])
         self.kernel_id = kernel_id(job)
@@ -151,6 +153,19 @@ class Prepared:
         #: Whether the gradients of this kind of call were looked at.
         self.looked = False
         self._make_ports()
+
+    def _reach(self, job: Job) -> int:
+        """Give the largest number of a number: of an argument, where it repeats or leaves out some, or of a result."""
+        own = [self.count * len(components(o.type)) for o in job.outputs if o.type.kind in PLAIN_KINDS]
+        for g in self.given:
+            if g.leaf.shared:
+                continue
+            parts = len(g.leaf.parts)
+            own.append(self.count * parts)
+            if g.leaf.access == "strided":
+                strides = strides_in(g, self.shape)
+                own.append(g.held.offset + sum((n - 1) * s for n, s in zip(self.shape, strides, strict=True)) + parts)
+        return max(own, default=0)
 
     def _make_ports(self) -> None:
         session, job, main = self.session, self.job, self.main
@@ -193,6 +208,20 @@ class Prepared:
         results : mapping, optional
             Tensors that values are written to, by the output's id.
         """
+        entry = self.session.entry
+        with entry.lock:
+            if not entry.open:
+                self.session.enter()
+            return self._run(sources, factor, read, targets, results)
+
+    def _run(
+        self,
+        sources: Sources,
+        factor: float,
+        read: bool,
+        targets: Mapping[str, slangpy.Tensor],
+        results: Mapping[str, slangpy.Tensor],
+    ) -> Ran:
         ran = Ran()
         main = self.main
         for port in self.inputs:
@@ -222,11 +251,18 @@ class Prepared:
                     ran.tangents[o.id] = made = self._tangent_result(o)
                     self._place(o, f"sn_tan_o_{o.mark}", made)
         cleared = [out.cleared for out in (*self.indexed, *self.gradients) if out.cleared is not None]
-        number = submit(self._device, stages, self.sums.copies if read else (), cleared)
-        if read or self._waits:
-            self.session.wait(number, (sources, ran))
+        try:
+            number = submit(self._device, stages, self.sums.copies if read else (), cleared)
+            if read or self._waits:
+                self.session.wait(number, (sources, ran))
+        except KeyboardInterrupt:
+            self.session.entry.stopped((sources, ran))
+            raise
         if read:
             ran.sums = self.sums.read()
+            for out in self.gradients:
+                if out.own is not None and out.given.leaf.id in ran.grads:
+                    ran.grads[out.given.leaf.id] = out.own.to_numpy()
         return ran
 
     def _place(self, o: Output, name: str, made: Any) -> None:

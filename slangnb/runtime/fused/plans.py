@@ -65,10 +65,10 @@ def kind_of(value: Any) -> Hashable:
     if kind is float or kind is int or kind is bool:
         return kind
     if isinstance(value, np.ndarray):
-        return "numpy", value.dtype.str, value.shape, *placement(value)
+        return "numpy" if kind is np.ndarray else kind, value.dtype.str, value.shape, *placement(value)
     if kind is Parameter:
         return "parameter", value.dtype, value.shape
-    if kind is dict:
+    if isinstance(value, dict):
         return tuple([(k, kind_of(v)) for k, v in value.items()])
     if kind is DeviceArray:
         return "array", value.scalar, value.shape, value.strides, value.aligned
@@ -81,6 +81,8 @@ def kind_of(value: Any) -> Hashable:
 
 def _lengths(value: Any) -> tuple[int, ...]:
     """Give the shape of nested lists, judged by their first entries."""
+    if isinstance(value, np.ndarray):
+        return value.shape
     if not isinstance(value, list | tuple):
         return ()
     return len(value), *(_lengths(value[0]) if value else ())

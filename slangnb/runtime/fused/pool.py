@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from slangnb.runtime.tensors import check_bytes
+
 if TYPE_CHECKING:
     import slangpy
 
@@ -39,6 +41,7 @@ class Pool:
         usage = spy.BufferUsage.unordered_access | spy.BufferUsage.shader_resource
         if memory == "device_local":
             usage |= spy.BufferUsage.shared
+        check_bytes(self._device, size)
         return self._device.create_buffer(size=size, memory_type=getattr(spy.MemoryType, memory), usage=usage)
 
     def buffer(self, size: int, memory: str = "device_local") -> slangpy.Buffer:

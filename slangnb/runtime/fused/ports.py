@@ -93,19 +93,21 @@ class Gradient:
         self._shape = shape
         self._name = f"sn_out_{g.leaf.id}"
         self._fold: Fold | None = None
+        self._folds_to: Any = None  # strides and offset of the target that it was made for
         self._parts = len(g.leaf.parts)
         #: Whether Python reads it: from the sums, or from a buffer.
         self.on_host = g.held.kind != "tensor"
         #: Whether it is among the sums, unless a target is given.
         self.by_sum = g.leaf.shared and self.on_host
-        self._own: slangpy.Buffer | None = None
+        #: What Python reads it from.
+        self.own: slangpy.Buffer | None = None
         self._kind: tuple[Any, Any, int] | None = None  # of new tensors: type, shape, bytes
         self._whole: slangpy.Buffer | None = None
         if not g.leaf.whole:
             size = np.dtype(SCALARS[g.leaf.type.scalar]).itemsize
             if self.on_host and not g.leaf.shared:
                 memory = "read_back" if session.backend.software else "device_local"
-                self._own = storage(session.device, math.prod(g.held.shape) * self._parts * size, memory)
+                self.own = storage(session.device, math.prod(g.held.shape) * self._parts * size, memory)
             self._whole_size = math.prod(shape) * self._parts * size
 
     def bind(self, value: Any, target: slangpy.Tensor | None, factor: float) -> tuple[Any, list[Stage]]:
@@ -130,8 +132,8 @@ class Gradient:
         g = self.given
         if self.by_sum and target is None:
             return None, []
-        made: Any = target if target is not None else self._own if self.on_host else self._like(value)
-        buffer = made if made is self._own else made.storage
+        made: Any = target if target is not None else self.own if self.on_host else self._like(value)
+        buffer = made if made is self.own else made.storage
         if g.leaf.shared:
             return made, self._sum_into(made, factor)
         if g.held.shape == self._shape and (target is None or _takes_all(target, g.held.shape)):
@@ -139,11 +141,12 @@ class Gradient:
             return made, []
         if self._whole is None:
             self._whole = storage(self._session.device, self._whole_size)
-            _put(self._main, self._name, self._whole, g.leaf.addressed)
-        if self._fold is None:
-            to, offset = packed_strides(g.held.shape, self._parts), 0
-            if target is not None:
-                to, offset = _scalar_strides(target, g.held.shape), _scalar_offset(target)
+        _put(self._main, self._name, self._whole, g.leaf.addressed)
+        to, offset = packed_strides(g.held.shape, self._parts), 0
+        if target is not None:
+            to, offset = _scalar_strides(target, g.held.shape), _scalar_offset(target)
+        if self._fold is None or self._folds_to != (to, offset):
+            self._folds_to = to, offset
             kept, folded = fold_dimensions(self._shape, g.held.shape, self._parts, to)
             kind = g.leaf.type.scalar
             types = (kind, accumulator(kind), kind)
@@ -159,11 +162,13 @@ class Gradient:
     def _sum_into(self, made: slangpy.Tensor, factor: float) -> list[Stage]:
         row = self._sums.rows.gradients_of(self.given.leaf.id)[0]
         source, start = self._sums.source(row)
-        if self._fold is None:
+        offset = _scalar_offset(made)
+        if self._fold is None or self._folds_to != ((), offset):
+            self._folds_to = (), offset
             terms = self._sums.terms
             types = (row.scalar, row.scalar, self.given.leaf.type.scalar)
             kept = [(self._parts, terms, 1)]
-            self._fold = Fold(self._session, types, kept, [(terms, 1)], start, _scalar_offset(made), self._accumulate)
+            self._fold = Fold(self._session, types, kept, [(terms, 1)], start, offset, self._accumulate)
         self._fold.bind(source, made.storage, factor)
         return self._fold.stages
 
@@ -221,8 +226,8 @@ class HostGradient:
         self.by_sum = self._to.by_sum
         self._shape = (*g.held.shape, *g.leaf.type.shape)
         self._dtype = SCALARS[g.leaf.type.scalar]
-        #: Nothing must be zero before the launch.
-        self.cleared = None
+        #: Nothing must be zero before the launch, and no buffer be read after it.
+        self.cleared = self.own = None
 
     def bind(self, value: Any, target: None, factor: float) -> tuple[np.ndarray, list[Stage]]:
         """Make an array for this call's gradient; give what brings the gradient there after the main stage."""
@@ -238,6 +243,7 @@ class TensorGradient:
         self._session, self._slots, self._main, self._accumulate = session, slots, main, accumulate
         self._copies: slangpy.Buffer | None = None
         self._fold: Fold | None = None
+        self._folds_to = 0
 
     def bind(
         self, value: slangpy.Tensor, target: slangpy.Tensor | None, factor: float
@@ -256,9 +262,9 @@ class TensorGradient:
         self._main.set(f"sn_copies_{t.name}", n)
         self._main.set(f"sn_span_{t.name}", elements)
         made = target if target is not None else self._session.pool.like(value)
-        if self._fold is None:
-            size = elements * inner
-            to = _scalar_offset(made)
+        to = _scalar_offset(made)
+        if self._fold is None or self._folds_to != to:
+            size, self._folds_to = elements * inner, to
             self._fold = Fold(
                 self._session, ("float", "float", "float"), [(size, 1, 1)], [(n, size)], 0, to, self._accumulate
             )

@@ -46,17 +46,20 @@ class Stage:
     def set(self, name: str, value: float | bool) -> None:
         """Bind a number."""
         if self._bound.get(name) != value or value != value or value == 0:  # NaN equals nothing, and -0.0 equals 0.0
+            self._bound.pop(name, None)  # the stop button may come in between
             self._write(name, value)
             self._bound[name] = value
 
     def put(self, name: str, buffer: slangpy.Buffer) -> None:
         """Bind a buffer, and hold it."""
         if self._bound.get(name) is not buffer:
+            self._bound.pop(name, None)
             self._write(name, buffer)
             self._bound[name] = buffer
 
     def put_loosely(self, name: str, buffer: slangpy.Buffer) -> None:
         """Bind a buffer of the pool, which counts who holds it."""
+        self._bound.pop(name, None)
         self._write(name, buffer)
 
     def put_dict(self, name: str, value: dict[str, Any]) -> None:

@@ -20,7 +20,7 @@ from slangnb.runtime.fused.reduction import (
 )
 from slangnb.runtime.fused.slots import MOST_HOST_SLOTS, MOST_HOST_SLOTS_SOFTWARE
 from slangnb.runtime.fused.stage import Stage
-from slangnb.runtime.tensors import SCALARS
+from slangnb.runtime.tensors import SCALARS, check_bytes
 
 if TYPE_CHECKING:
     import slangpy
@@ -43,6 +43,7 @@ def storage(device: slangpy.Device, size: int, memory: str = "device_local") -> 
     import slangpy as spy
 
     usage = spy.BufferUsage.unordered_access | spy.BufferUsage.shader_resource
+    check_bytes(device, size)
     return device.create_buffer(size=max(size, 4), memory_type=getattr(spy.MemoryType, memory), usage=usage)
 
 

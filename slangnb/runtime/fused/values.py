@@ -141,6 +141,8 @@ def numbers(value: Any, t: TypeInfo, name: str = "") -> np.ndarray:
     elif type(value).__module__ == "slangpy.math":
         value = [value[i] for i in range(t.shape[0])]
     try:
+        if isinstance(value, list | tuple) and any(v is None for v in value):
+            raise TypeError("None is no number")  # numpy makes it NaN
         return np.asarray(value, dtype=SCALARS.get(t.scalar, "bool"))
     except (OverflowError, ValueError, TypeError):
         which = f"{name!r}: " if name else ""

@@ -1,0 +1,99 @@
+"""Torch's modes and hooks around a call: what a kernel is not part of goes the way that torch knows, or is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import slangnb as sn
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+
+SOURCE = "[Differentiable] float cube(float x) { return x * x * x; }"
+
+
+@pytest.fixture
+def f(session: Any) -> Any:
+    return session.compile(SOURCE).cube
+
+
+def numbers(*shape: int) -> Any:
+    return torch.linspace(0.5, 1.5, int(torch.Size(shape).numel())).reshape(shape)
+
+
+def test_saved_tensors_of_another_layout(f: Any) -> None:
+    whole = numbers(6, 8)
+    x = whole.clone().requires_grad_()
+    want = torch.zeros(6, 8)
+    want[:, ::4] = 3 * whole[:, ::4] ** 2
+
+    def gradient() -> Any:
+        x.grad = None
+        return f(x[:, ::4]).sum()
+
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t.double(), lambda t: t.float().contiguous()):
+        gradient().backward()
+        assert torch.allclose(x.grad, want)
+    gradient().backward()
+    assert torch.allclose(x.grad, want)
+    with torch.autograd.graph.save_on_cpu():
+        gradient().backward()
+    assert torch.allclose(x.grad, want)
+
+
+def test_saved_tensors_of_another_type_are_refused(f: Any) -> None:
+    x = numbers(5).requires_grad_()
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t.double()):
+        y = f(x).sum()
+        with pytest.raises((sn.GradientError, sn.CallError)):
+            y.backward()
+
+
+@pytest.mark.parametrize("change", ["shorter", "nothing", "freed"])
+def test_data_that_is_replaced_before_the_backward_pass(f: Any, change: str) -> None:
+    x = numbers(100).requires_grad_()
+    y = f(x).sum()
+    if change == "freed":
+        x.untyped_storage().resize_(0)
+    else:
+        x.data = torch.ones(3 if change == "shorter" else 0)
+    with pytest.raises((sn.GradientError, RuntimeError)):
+        y.backward()
+
+
+def test_function_transforms_around_a_call(f: Any) -> None:
+    x, z = numbers(5), numbers(5) + 1
+    assert torch.allclose(torch.func.grad(lambda z: (f(x) * z).sum())(z), x**3)
+    with pytest.raises(RuntimeError, match="NYI"):  # torch has no such rule for any function of ours
+        torch.func.functionalize(lambda z: f(x) * z)(z)
+    y, dy = torch.func.jvp(lambda z: f(x) * z, (z,), (torch.ones(5),))
+    assert torch.allclose(y, x**3 * z)
+    assert torch.allclose(dy, x**3)
+
+
+def test_forward_mode_is_refused(f: Any) -> None:
+    from torch.autograd import forward_ad
+
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(numbers(5), torch.ones(5))
+        with pytest.raises(sn.GradientError, match="forward mode"):
+            f(dual)
+
+
+def test_tensors_without_numbers(f: Any) -> None:
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode(allow_non_fake_inputs=True), pytest.raises((RuntimeError, sn.SlangNbError)):
+        f(torch.ones(5))
+    assert torch.allclose(f(numbers(5)), numbers(5) ** 3)
+
+
+def test_a_gradient_may_be_changed_in_place(session: Any) -> None:
+    f = session.compile("[Differentiable] float f(float a, float b, float x) { return a * x + b * x * x; }").f
+    a, b = (torch.tensor(v, requires_grad=True) for v in (2.0, 3.0))
+    f(a, b, numbers(50)).sum().backward()
+    before = b.grad.item()
+    a.grad.zero_().add_(7)
+    assert b.grad.item() == before
+    assert a.grad.item() == 7
