@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,9 @@ from slangnb.errors import BackendError
 if TYPE_CHECKING:
     import slangpy
 
-#: Hardware is asked without a pause for so long: a pause would cost more than most kernels take.
-PATIENCE_SECONDS = 1e-3
+#: The device is asked without a pause for so long: a pause would cost more than most kernels take. Software Vulkan
+#: computes on the same cores, so there it is shorter, and none with a single core.
+PATIENCE_SECONDS, PATIENCE_SOFTWARE = 1e-3, 4e-4
 
 
 class Fences:
@@ -88,11 +90,9 @@ def fences(device: slangpy.Device) -> Fences:
 
 
 def wait_for(progress: Fences, mark: int, software: bool) -> None:
-    """Wait until the device has come to a mark.
-
-    Software Vulkan computes on the same cores, and gets them at once.
-    """
-    patience = time.perf_counter() + (0.0 if software else PATIENCE_SECONDS)
+    """Wait until the device has come to a mark."""
+    seconds = PATIENCE_SECONDS if not software else PATIENCE_SOFTWARE if (os.cpu_count() or 1) > 1 else 0.0
+    patience = time.perf_counter() + seconds
     pause = 2e-5
     while not progress.passed(mark):
         if time.perf_counter() > patience:
