@@ -165,7 +165,13 @@ class TensorSource(Source):
             slope: Array | None = None if self._gradient is None else self._gradient.to_numpy()
             self._read_before += value.nbytes + (0 if slope is None else slope.nbytes)
             self._inner = ArraySource(
-                value, slope, name=self.name, element=self._element, device=self.device, remark=self.remark
+                value,
+                slope,
+                name=self.name,
+                element=self._element,
+                device=self.device,
+                remark=self.remark,
+                watched=False,
             )
         return self._inner
 

@@ -61,15 +61,17 @@ def quick_stats(array: Array) -> Stats | None:
     (5.0, None)
     """
     flat = array.reshape(-1)
-    largest = float(np.max(np.abs(flat), initial=0.0))
-    # Squares of larger or smaller numbers leave the range of floats.
-    if not flat.size or not (largest == 0 or 1e-100 < largest < 1e100):
+    if not flat.size:
+        return None
+    low, high = float(np.min(flat)), float(np.max(flat))
+    largest = max(abs(low), abs(high))
+    # Squares of larger or smaller numbers leave the range of floats. With a NaN among the numbers both ends are NaN.
+    if not (largest == 0 or 1e-100 < largest < 1e100):
         return None
     wide = flat.astype(np.float64)
     mean = float(np.mean(wide))
     # A product of vectors would start as many threads as there are cores, which costs more than it saves here.
     squares = float(np.add.reduce(np.square(wide)))
-    low, high = float(np.min(flat)), float(np.max(flat))
     spread = 0.0 if low == high else math.sqrt(max(0.0, squares / flat.size - mean * mean))
     zeros = flat.size - int(np.count_nonzero(flat))
     return Stats(flat.size, low, high, min(max(mean, low), high), spread, math.sqrt(squares), zeros, 0, 0, 0)
@@ -92,6 +94,8 @@ def choose_limits(look: Look, parts: Mapping[Role, Part], stats: Mapping[Role, S
 
 def _marked(codes: Array) -> list[list[int]]:
     """Say where elements are not finite: layer, row, column, code; a lone one can be smaller than a pixel."""
+    if codes.size == 0 or codes.max() < 253:  # as nearly always; to look where they are takes longer
+        return []
     where = np.argwhere(codes >= 253)
     if not 0 < len(where) <= MOST_MARKS:
         return []

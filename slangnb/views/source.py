@@ -175,6 +175,7 @@ class ArraySource(Source):
         element: tuple[int, ...] = (),
         device: str = "",
         remark: str = "",
+        watched: bool = True,
     ) -> None:
         check_pair(value, gradient, name)
         self._value, self._gradient = value, gradient
@@ -185,7 +186,8 @@ class ArraySource(Source):
         self.dtype = dtype_words(value.dtype, element)
         self.has_gradient = gradient is not None
         self._known: dict[bool, tuple[Stats, list[Histogram | None]]] = {}
-        self._seen = self._state()
+        # Whoever made the arrays for this source alone knows that nobody writes to them.
+        self._seen = self._state() if watched else None
 
     def model(self, axes: Axes | None = None) -> PairModel:
         """Give what is drawn."""
