@@ -73,7 +73,7 @@ def test_function_transforms_around_a_call(f: Any) -> None:
 
 
 def test_forward_mode_is_refused(f: Any) -> None:
-    from torch.autograd import forward_ad
+    from torch.autograd import forward_ad  # pyright: ignore[reportMissingImports]
 
     with forward_ad.dual_level():
         dual = forward_ad.make_dual(numbers(5), torch.ones(5))
@@ -82,7 +82,7 @@ def test_forward_mode_is_refused(f: Any) -> None:
 
 
 def test_tensors_without_numbers(f: Any) -> None:
-    from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch._subclasses.fake_tensor import FakeTensorMode  # pyright: ignore[reportMissingImports]
 
     with FakeTensorMode(allow_non_fake_inputs=True), pytest.raises((RuntimeError, sn.SlangNbError)):
         f(torch.ones(5))

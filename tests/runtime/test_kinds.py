@@ -46,7 +46,7 @@ def test_a_masked_array_is_refused_after_a_plain_one(m: Any) -> None:
     f = sn.value_and_grad(m.line)
     f(2.0, np.ones(3, np.float32))
     with pytest.raises(sn.CallError, match="masked"):
-        f(2.0, np.ma.array(np.ones(3, np.float32), mask=[0, 1, 0]))
+        f(2.0, np.ma.array(np.ones(3, np.float32), mask=[False, True, False]))
 
 
 def test_seeds_that_change_in_place(m: Any) -> None:
