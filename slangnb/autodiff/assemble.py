@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from slangnb.runtime.fused.given import Given
-from slangnb.runtime.fused.launch import Prepared, Ran
+from slangnb.runtime.fused.launch import Prepared, Ran, nested
 from slangnb.runtime.tensors import SCALARS
 
 if TYPE_CHECKING:
@@ -30,17 +30,12 @@ class Assembler:
             g = out.given
             parts.append(((g.argument, *map(str, g.route[1:])), _reader(prepared, g, factor)))
         parts += [((t.given.name,), itemgetter_of(t.given.name)) for t in prepared.indexed if t.given.shown]
-        self._parts = sorted(parts, key=lambda part: order.index(part[0][0]))
+        parts.sort(key=lambda part: order.index(part[0][0]))
+        self._paths, self._readers = [path for path, _ in parts], [read for _, read in parts]
 
     def __call__(self, ran: Ran) -> dict[str, Any]:
         """Give the gradients of a launch."""
-        found: dict[str, Any] = {}
-        for path, read in self._parts:
-            inside = found
-            for key in path[:-1]:
-                inside = inside.setdefault(key, {})
-            inside[path[-1]] = read(ran)
-        return found
+        return nested(self._paths, [read(ran) for read in self._readers])
 
 
 def itemgetter_of(name: str) -> Callable[[Ran], Any]:

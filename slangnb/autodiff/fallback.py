@@ -111,9 +111,8 @@ def _fresh(function: str, slot: Slot, session: Session) -> Any:
             argument=slot.parameter.name,
         )
     if slot.parameter.io == "inout" or slot.parameter.type.access == "read_write":
-        return tensor(slot.value, session=session).with_grads(
-            zero=True
-        )  # what is read and written is the caller's: leave it as it is
+        # What is read and written is the caller's: leave it as it is.
+        return tensor(slot.value, session=session).with_grads(zero=True)
     return slot.value.detach().with_grads(zero=True)
 
 

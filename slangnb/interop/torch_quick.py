@@ -21,7 +21,7 @@ from slangnb.runtime.function import Function, Target
 from slangnb.runtime.fused.addressed import AddressedLaunch
 from slangnb.runtime.fused.audit import audit
 from slangnb.runtime.fused.engine import Wish
-from slangnb.runtime.fused.launch import follow
+from slangnb.runtime.fused.launch import follow, nested
 from slangnb.runtime.fused.values import ALIGNED, NotFusedError
 
 #: What says that torch does not compute what is called, but transforms, replaces or records it. Not public, all of it.
@@ -92,11 +92,12 @@ class Chosen:
         tensors = dict(read.tensors())
         #: Numbers that are the same in all calls of this kind, since they are whole: see `call_key`.
         self._constants: list[Any] = []
-        self._numbers: list[tuple[int, int, Path]] = []
-        self._tensors: list[tuple[int, int, Path]] = []
+        # Where in the list, and the route from all arguments, in the order in which they were passed.
+        self._numbers: list[tuple[int, Path]] = []
+        self._tensors: list[tuple[int, Path]] = []
         for k, route in enumerate(routes):
             value = follow(read.values, route)
-            at = (k, names.index(route[0]), route[1:])
+            at = k, (names.index(route[0]), *route[1:])
             if route in tensors:
                 self._tensors.append(at)
             elif type(value) is float:
@@ -114,19 +115,12 @@ class Chosen:
         """
         given = (*args, *kwargs.values())
         found = self._constants.copy()
-        for k, place, keys in self._numbers:
-            found[k] = inside(given[place], keys)
-        tensors = [inside(given[place], keys) for _, place, keys in self._tensors]
-        for (k, _, _), address in zip(self._tensors, addresses(tensors), strict=True):
+        for k, at in self._numbers:
+            found[k] = follow(given, at)
+        tensors = [follow(given, at) for _, at in self._tensors]
+        for (k, _), address in zip(self._tensors, addresses(tensors), strict=True):
             found[k] = address
         return found, tensors
-
-
-def inside(value: Any, keys: Path) -> Any:
-    """Give what stands under keys of dicts within dicts."""
-    for key in keys:
-        value = value[key]
-    return value
 
 
 class Quick:
@@ -234,19 +228,16 @@ class QuickTransform:
         row = next((r for r in prepared.sums.rows.all if r.kind == "value"), None)
         self._value = None if row is None else sums_way(launch, row, (), DTYPES[row.scalar])
         shown = transform.names or [a.name for a in prepared.job.arguments]
-        self._ways = [(path, path in places, way) for path, way in self._backward.ways.items() if path[0] in shown]
+        self._paths = [path for path in self._backward.ways if path[0] in shown]
+        self._ways = [self._backward.ways[path] for path in self._paths]
+        self._are_tensors = [path in places for path in self._paths]
 
     def run(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
         """Give value and gradients."""
         at, tensors = self._choose(args, kwargs)
         made, totals = self._backward.run(at, (), self._factor, tensors)
-        found: dict[str, Any] = {}
-        for path, is_tensor, way in self._ways:
-            place = found
-            for key in path[:-1]:
-                place = place.setdefault(key, {})
-            gradient = way(made, totals)
-            place[path[-1]] = gradient if is_tensor else gradient.tolist()
+        given = [way(made, totals) for way in self._ways]
+        found = nested(self._paths, [g if t else g.tolist() for g, t in zip(given, self._are_tensors, strict=True)])
         return None if self._value is None else self._value(made, totals), found
 
 

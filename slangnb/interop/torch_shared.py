@@ -16,7 +16,7 @@ import torch  # pyright: ignore[reportMissingImports]
 
 from slangnb.errors import GradientError
 from slangnb.interop.host_calls import HostCall
-from slangnb.interop.torch_arguments import Path, TorchArguments, dotted
+from slangnb.interop.torch_arguments import TorchArguments, dotted
 from slangnb.interop.torch_backward import Backward
 from slangnb.interop.torch_memory import (
     DTYPES,
@@ -32,6 +32,7 @@ from slangnb.runtime.function import Function
 from slangnb.runtime.fused.addressed import AddressedLaunch
 from slangnb.runtime.fused.engine import Call, Wish
 from slangnb.runtime.fused.job import PLAIN_KINDS, REAL
+from slangnb.runtime.fused.launch import nested
 from slangnb.runtime.fused.values import ALIGNED, NotFusedError
 
 
@@ -222,26 +223,9 @@ class DeviceCall:
             for result, mark in zip(self.results, marks, strict=True)
         }
         paths = [routes[spot] if w else None for spot, w in zip(self.spots, wanted, strict=True)]
-        return Backward.prepare(self.function, self.device, by_name(routes, described), paths, weights)
+        return Backward.prepare(self.function, self.device, nested(routes, described), paths, weights)
 
 
 def kind_of(t: Any) -> tuple[Any, ...]:
     """Give what of a tensor is the same in the forward and the backward pass."""
     return t.dtype, t.shape, t.device
-
-
-def by_name(routes: Sequence[Path], values: Sequence[Any]) -> dict[str, Any]:
-    """Put values where their routes lead, in dicts.
-
-    Examples
-    --------
-    >>> by_name([("x",), ("p", "k")], [1.0, 2.0])
-    {'x': 1.0, 'p': {'k': 2.0}}
-    """
-    found: dict[str, Any] = {}
-    for route, value in zip(routes, values, strict=True):
-        inside = found
-        for key in route[:-1]:
-            inside = inside.setdefault(key, {})
-        inside[route[-1]] = value
-    return found

@@ -17,6 +17,8 @@ from slangnb.errors import GradientError, GradientWarning
 from slangnb.runtime.binding import Bound
 
 _CONTROL_FLOW = re.compile(r"\b(?:if|for|while|switch|do)\b|\?")
+#: What shows a loop, in a text without comments and strings.
+LOOPS = re.compile(r"\b(?:for|while|do)\b")
 _NAME = re.compile(r"[^\W\d]\w*")
 
 

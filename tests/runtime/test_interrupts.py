@@ -10,7 +10,7 @@ import pytest
 
 import slangnb as sn
 from slangnb.runtime import entry
-from slangnb.runtime.fused import launch
+from slangnb.runtime.fused import stage
 from slangnb.runtime.fused.stage import Stage
 
 SOURCE = "[Differentiable] float line(float a, float x) { return a * x * x + x; }"
@@ -43,14 +43,14 @@ def test_a_stop_while_a_value_is_bound(f: Any, monkeypatch: pytest.MonkeyPatch) 
 def test_a_stop_while_a_launch_is_submitted(session: Any, f: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.ones(1000, np.float32)
     f(1.0, x)
-    submit = launch.submit
+    submit = stage.submit
 
     def stopped(*args: Any, **kwargs: Any) -> None:
         submit(*args, **kwargs)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(launch, "submit", stopped)
+        patch.setattr(stage, "submit", stopped)
         with pytest.raises(KeyboardInterrupt):
             f(1.0, x)
     assert not session.entered

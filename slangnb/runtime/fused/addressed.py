@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from slangnb.runtime.fused.stage import submit
+from slangnb.runtime.fused.stage import run_stages
 
 if TYPE_CHECKING:
     from slangnb.runtime.fused.launch import Prepared
@@ -19,8 +19,6 @@ class AddressedLaunch:
     prepared : Prepared
     routes : list of tuple
         For each entry of the `values` of a run, where it stands in a call: a position or name, then keys of dicts.
-    outputs : list of str
-        For each entry of `results`, the output's id.
     gradients : list
         For each entry of `gradients`, what brings it there; those that are sums are not among them.
     totals : list of (str, int)
@@ -35,7 +33,6 @@ class AddressedLaunch:
         self._inputs = [port for port in prepared.inputs if port.role == "value"]
         self._seeds = [port for port in prepared.inputs if port.role == "seed"]
         self.routes = [port.route for port in self._inputs]
-        self.outputs = [o.id for o in job.outputs] if job.stores else []
         self._result_names = [f"sn_out_o_{o.mark}" for o in job.outputs] if job.stores else []
         self.gradients = [out for out in prepared.gradients if not out.by_sum]
         self.totals = [(scalar, len(rows.of(scalar))) for scalar in rows.scalars]
@@ -86,12 +83,6 @@ class AddressedLaunch:
                 prepared.sums.bind(sums, factor)
             for out, address in zip(self.gradients, gradients, strict=True):
                 stages += out.bind(address)
-            try:
-                number = submit(session.device, stages, stream=stream)
-                if session.host_memory:
-                    session.wait(number, held)
-            except KeyboardInterrupt:
-                entry.stopped(held)
-                raise
+            run_stages(session, stages, session.host_memory, held, stream=stream)
             if session.host_memory:
                 prepared.sums.finish()

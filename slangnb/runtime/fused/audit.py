@@ -22,7 +22,7 @@ from slangnb.runtime.fused.job import PLAIN_KINDS, declare, derivative_component
 from slangnb.runtime.fused.stage import Stage, submit
 from slangnb.runtime.fused.sums import storage
 from slangnb.runtime.fused.values import DeviceArray, numbers
-from slangnb.runtime.known_faults import reached
+from slangnb.runtime.known_faults import LOOPS, reached
 
 if TYPE_CHECKING:
     from slangnb.runtime.fused.engine import Call
@@ -34,7 +34,6 @@ UNSEEN = 3
 #: Share of the finite samples that must disagree: roundings and kinks spoil a few, a fault spoils all.
 MOST_DISAGREEING = 0.3
 _VECTORS = re.compile(r"\b(?:float|half|double)[234](?:x[234])?\b|\b(?:vector|matrix)\s*<")
-_LOOPS = re.compile(r"\b(?:for|while|do)\b")
 _OWN_DERIVATIVE = re.compile(r"\b(?:Backward|Forward|Primal)\w*(?:Derivative|Substitute)\w*\b|\bIDifferentiable\b")
 
 
@@ -90,7 +89,7 @@ def _audited(call: Call) -> GradientError | None:
 def can_audit(parameters: tuple[Parameter, ...], returns: TypeInfo, texts: list[str]) -> bool:
     """Tell whether a function is worth an audit, and one can be made."""
     joined = "\n".join(texts)
-    if not (_VECTORS.search(joined) or _LOOPS.search(joined)) or _OWN_DERIVATIVE.search(joined):
+    if not (_VECTORS.search(joined) or LOOPS.search(joined)) or _OWN_DERIVATIVE.search(joined):
         return False
     if returns.kind not in PLAIN_KINDS or not returns.differentiable:
         return False
@@ -192,7 +191,7 @@ def _fault(name: str, p: Parameter, wrong: tuple[float, float], texts: list[str]
         kind = plain_name(p.type.name)
         why = "Slang 2026.12 loses the gradient of a scalar that meets a vector on its right, or in a sum"
         remedy = f"write `vector * {p.name}` for `{p.name} * vector`, and add `{kind}3({p.name})` for `{p.name}`"
-    elif _LOOPS.search(joined):
+    elif LOOPS.search(joined):
         why = "a loop seems to run more often than its [MaxIters(n)] says"
         remedy = "raise n to the largest number of rounds"
     else:

@@ -11,13 +11,13 @@ import re
 from collections.abc import Iterable
 
 from slangnb.runtime.fused.job import Job, Leaf, Output, components
+from slangnb.runtime.known_faults import LOOPS
 
 BLOCK = 8
 #: Types of 32 bits, and what makes them of 32 bits without a meaning.
 WORDS = {"float": "asfloat", "int": "asint", "uint": "asuint"}
 #: Letters of all functions that are reached: more would take long to compile.
 MOST_LETTERS = 2000
-_LOOPS = re.compile(r"\b(?:for|while|do)\b")
 
 
 def block_of(job: Job, count: int, texts: Iterable[str]) -> int:
@@ -34,7 +34,7 @@ def block_of(job: Job, count: int, texts: Iterable[str]) -> int:
     if count % BLOCK or job.accumulate or not any(map(is_paired, job.leaves)):
         return 1
     whole = re.sub(r"\s+", " ", " ".join(texts))
-    return 1 if not whole or len(whole) > MOST_LETTERS or _LOOPS.search(whole) else BLOCK
+    return 1 if not whole or len(whole) > MOST_LETTERS or LOOPS.search(whole) else BLOCK
 
 
 def is_paired(leaf: Leaf) -> bool:

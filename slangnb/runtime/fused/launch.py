@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from slangnb.runtime.fused.given import Gathered
 from slangnb.runtime.fused.job import GROUP, PLAIN_KINDS, Job, Output, components, rows
 from slangnb.runtime.fused.ports import AddressedGradient, Gradient, HostGradient, Input, TensorGradient
 from slangnb.runtime.fused.slots import who_adds
-from slangnb.runtime.fused.stage import Stage, submit
+from slangnb.runtime.fused.stage import Stage, run_stages
 from slangnb.runtime.fused.sums import Sums, table, totals
 from slangnb.runtime.fused.text import ENTRY, kernel_text
 from slangnb.runtime.fused.tuning import per_thread
@@ -60,13 +60,30 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 Sources = Mapping[str, Mapping[Any, Any]]
 
 
-def follow(values: Mapping[Any, Any], route: tuple[int | str, ...]) -> Any:
+def follow(values: Any, route: tuple[int | str, ...]) -> Any:
     """Find a value in a call: by position or name, then by keys of dicts."""
     if len(route) == 1:  # nearly always, and at every call
         return values[route[0]]
     found: Any = values
     for step in route:
         found = found[step]
+    return found
+
+
+def nested(routes: Iterable[tuple[int | str, ...]], values: Iterable[Any]) -> dict[Any, Any]:
+    """Put values where their routes lead, in dicts: so that `follow` finds them.
+
+    Examples
+    --------
+    >>> nested([("x",), ("p", "k")], [1.0, 2.0])
+    {'x': 1.0, 'p': {'k': 2.0}}
+    """
+    found: dict[Any, Any] = {}
+    for route, value in zip(routes, values, strict=True):
+        inside = found
+        for key in route[:-1]:
+            inside = inside.setdefault(key, {})
+        inside[route[-1]] = value
     return found
 
 
@@ -251,13 +268,8 @@ class Prepared:
                     ran.tangents[o.id] = made = self._tangent_result(o)
                     self._place(o, f"sn_tan_o_{o.mark}", made)
         cleared = [out.cleared for out in (*self.indexed, *self.gradients) if out.cleared is not None]
-        try:
-            number = submit(self._device, stages, self.sums.copies if read else (), cleared)
-            if read or self._waits:
-                self.session.wait(number, (sources, ran))
-        except KeyboardInterrupt:
-            self.session.entry.stopped((sources, ran))
-            raise
+        copies = self.sums.copies if read else ()
+        run_stages(self.session, stages, read or self._waits, (sources, ran), copies, cleared)
         if read:
             ran.sums = self.sums.read()
             for out in self.gradients:

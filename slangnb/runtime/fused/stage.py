@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import slangpy
 
+    from slangnb.runtime.session import Session
+
 
 class Stage:
     """A compute kernel, what is bound to it, and how many threads it takes.
@@ -101,3 +103,25 @@ def submit(
 
         return device.submit_command_buffer(encoder.finish(), cuda_stream=spy.NativeHandle.from_cuda_stream(stream))
     return device.submit_command_buffer(encoder.finish())
+
+
+def run_stages(
+    session: Session,
+    stages: Iterable[Stage],
+    waits: bool,
+    held: Any,
+    copies: Iterable[tuple[slangpy.Buffer, slangpy.Buffer, int]] = (),
+    cleared: Iterable[slangpy.Buffer] = (),
+    stream: int = 0,
+) -> None:
+    """Submit stages, and wait for them if asked to; the stop button at any moment leaves `held` alive until they end.
+
+    The other arguments are those of `submit`.
+    """
+    try:
+        number = submit(session.device, stages, copies, cleared, stream)
+        if waits:
+            session.wait(number, held)
+    except KeyboardInterrupt:
+        session.entry.stopped(held)
+        raise
