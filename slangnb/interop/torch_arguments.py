@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +10,7 @@ import torch  # pyright: ignore[reportMissingImports]
 
 from slangnb.compiler.reading.declarations import declarations
 from slangnb.compiler.reflection import FunctionInfo, Parameter, TypeInfo
-from slangnb.errors import CallError
+from slangnb.errors import CallError, GradientError
 from slangnb.interop.host_calls import copied, info_of
 from slangnb.interop.torch_values import check_readable, from_host, to_host
 from slangnb.runtime.binding import EXTRAS, bind
@@ -211,6 +211,27 @@ def tensors_in(values: Mapping[Any, Any], path: Path = ()) -> Iterator[tuple[Pat
 def dotted(path: Path) -> str:
     """Write a place for people."""
     return ".".join(map(str, path))
+
+
+def kind_of(t: Any) -> tuple[Any, ...]:
+    """Give what of a tensor is the same in the forward and the backward pass."""
+    return t.dtype, t.shape, t.device
+
+
+def replaced(paths: Sequence[Path], kinds: Sequence[Any], tensors: Sequence[Any]) -> list[Path]:
+    """Find the places where other tensors stand in the backward pass than in the forward pass."""
+    return [path for path, kind, t in zip(paths, kinds, tensors, strict=True) if kind_of(t) != kind]
+
+
+def replaced_error(function: str, path: Path) -> GradientError:
+    """Say that a tensor was replaced since the forward pass: by ``.data =``, or by a hook for saved tensors."""
+    name = dotted(path)
+    return GradientError(
+        f"{function}: {name!r} is another tensor in the backward pass than in the forward pass",
+        function=function,
+        argument=name,
+        remedy="call backward() before its data is replaced or given back",
+    )
 
 
 def _replaced(path: Path, value: Any, one: Any) -> Any:

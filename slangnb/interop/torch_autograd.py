@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch  # pyright: ignore[reportMissingImports]
 
 from slangnb.errors import CallError, GradientError
 from slangnb.interop.host_calls import HostCall
-from slangnb.interop.torch_arguments import Path, TorchArguments
+from slangnb.interop.torch_arguments import Path, TorchArguments, kind_of, replaced, replaced_error
 from slangnb.interop.torch_values import from_host
 
 
@@ -24,6 +24,8 @@ class Node:
         Once the forward pass is over it has no tensors: torch keeps them, and watches that nobody writes to them.
     paths : list of Path
         Where they stand.
+    kinds : list of (dtype, shape, device)
+        Of them, set by the forward pass.
     call : HostCall
         Set by the forward pass.
     names : tuple of str
@@ -32,13 +34,14 @@ class Node:
 
     given: TorchArguments
     paths: list[Path]
+    kinds: list[tuple[Any, ...]] = field(default_factory=list)
     call: HostCall | None = None
     names: tuple[str, ...] = ()
     empty: bool = False
 
     def forward(self, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
         """Give the results in the order of `names`."""
-        given = self.given
+        given, self.kinds = self.given, [kind_of(t) for t in tensors]
         self.call = HostCall(given.function, given.host(dict(zip(self.paths, tensors, strict=True))))
         found = self.call.forward()
         self.names = tuple(found)
@@ -53,6 +56,9 @@ class Node:
         assert self.call is not None
         if all(seed is None for seed in seeds):
             return [None] * len(tensors)
+        other = replaced(self.paths, self.kinds, tensors)
+        if other:
+            raise replaced_error(self.given.function.info.name, other[0])
         if self.empty:
             return [torch.zeros_like(t) if w else None for t, w in zip(tensors, wanted, strict=True)]
         now = dict(zip(self.paths, tensors, strict=True))

@@ -16,7 +16,7 @@ import torch  # pyright: ignore[reportMissingImports]
 
 from slangnb.errors import GradientError
 from slangnb.interop.host_calls import HostCall
-from slangnb.interop.torch_arguments import TorchArguments, dotted
+from slangnb.interop.torch_arguments import TorchArguments, kind_of, replaced, replaced_error
 from slangnb.interop.torch_backward import Backward
 from slangnb.interop.torch_memory import (
     DTYPES,
@@ -192,19 +192,14 @@ class DeviceCall:
 
     def _placed_again(self, arguments: Sequence[Any], tensors: Sequence[Any]) -> list[Any]:
         """Do as `placed`; refuse tensors that were replaced by others since the forward pass."""
-        name, routes = self.function.info.name, self.launch.routes
-        other = [dotted(routes[s]) for t, k, s in zip(tensors, self.kinds, self.spots, strict=True) if kind_of(t) != k]
+        routes = [self.launch.routes[spot] for spot in self.spots]
+        other = replaced(routes, self.kinds, tensors)
         try:
             if not other:
                 return self.placed(arguments, tensors)
         except NotFusedError:  # the memory was given back
-            other = [dotted(routes[s]) for t, s in zip(tensors, self.spots, strict=True) if not t.data_ptr()]
-        raise GradientError(
-            f"{name}: {other[0]!r} is another tensor in the backward pass than in the forward pass",
-            function=name,
-            argument=other[0],
-            remedy="call backward() before its data is replaced or given back",
-        )
+            other = [route for t, route in zip(tensors, routes, strict=True) if not t.data_ptr()]
+        raise replaced_error(self.function.info.name, other[0])
 
     def _backward(
         self,
@@ -224,8 +219,3 @@ class DeviceCall:
         }
         paths = [routes[spot] if w else None for spot, w in zip(self.spots, wanted, strict=True)]
         return Backward.prepare(self.function, self.device, nested(routes, described), paths, weights)
-
-
-def kind_of(t: Any) -> tuple[Any, ...]:
-    """Give what of a tensor is the same in the forward and the backward pass."""
-    return t.dtype, t.shape, t.device

@@ -55,10 +55,12 @@ def test_data_that_is_replaced_before_the_backward_pass(f: Any, change: str) -> 
     x = numbers(100).requires_grad_()
     y = f(x).sum()
     if change == "freed":
-        x.untyped_storage().resize_(0)
-    else:
-        x.data = torch.ones(3 if change == "shorter" else 0)
-    with pytest.raises((sn.GradientError, RuntimeError)):
+        with pytest.raises((sn.GradientError, RuntimeError)):  # torch itself refuses where numpy holds the memory, too
+            x.untyped_storage().resize_(0)
+            y.backward()
+        return
+    x.data = torch.ones(3 if change == "shorter" else 0)
+    with pytest.raises(sn.GradientError, match="another tensor"):
         y.backward()
 
 
