@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from slangnb.errors import BackendError
@@ -107,4 +109,32 @@ def make_current(device: slangpy.Device, watched: int) -> None:
                 "another card than the session's is CUDA's current one",
                 remedy="call it outside of `with torch.cuda.device(...)`, or within that of the session's card",
             )
-    device.set_cuda_context_current()
+    set_current(device)
+
+
+def set_current(device: slangpy.Device) -> None:
+    """Make a CUDA device's context current in this thread.
+
+    Another device may have a context, too, for copies to and from PyTorch; it needs none to be current, and on a
+    machine with several cards this would change PyTorch's.
+    """
+    import slangpy as spy
+
+    if device.info.type == spy.DeviceType.cuda:
+        device.set_cuda_context_current()
+
+
+@contextmanager
+def current_kept() -> Iterator[None]:
+    """Leave the context current that was current before."""
+    before = ctypes.c_void_p()
+    try:
+        cuda = driver_library()
+        cuda.cuCtxGetCurrent(ctypes.byref(before))
+    except (OSError, AttributeError):  # no driver, so no context
+        cuda = None
+    try:
+        yield
+    finally:
+        if cuda is not None and before.value:
+            cuda.cuCtxSetCurrent(before)

@@ -45,15 +45,18 @@ class HostCall:
     ----------
     function : Function
     named : dict
-        Arguments by name: numbers, numpy arrays, dicts of these, SlangPy tensors for what the function indexes itself.
+        Arguments by name: numbers, numpy arrays, SlangPy tensors, dicts of these.
+    on_device : bool
+        Give results as SlangPy tensors where they are some.
     """
 
     function: Function
     named: dict[str, Any]
+    on_device: bool = False
     _loaded: Loaded | None = None
     _snapshot: Snapshot | None = None
 
-    def forward(self) -> dict[str, np.ndarray]:
+    def forward(self) -> dict[str, Any]:
         """Give all results by name; what the function returns is called ``"result"``.
 
         Raises
@@ -77,8 +80,10 @@ class HostCall:
                 return self._plainly()
             made = call.run(prepared, read=False).outputs
             session.wait()
-            types = {o.id: o.type.scalar for o in prepared.job.outputs}
-            return {n: _numeric(callee.name, host_array(prepared, t), types[n]) for n, t in made.items()}
+            types = {o.id: o.type for o in prepared.job.outputs}
+            if self.on_device and prepared.shape and all(t.kind in PLAIN_KINDS for t in types.values()):
+                return made
+            return {n: _numeric(callee.name, host_array(prepared, t), types[n].scalar) for n, t in made.items()}
         return self._plainly()
 
     def watch(self, values: Mapping[str, Any]) -> None:

@@ -12,10 +12,12 @@ from slangnb.compiler.reading.declarations import declarations
 from slangnb.compiler.reflection import FunctionInfo, Parameter, TypeInfo
 from slangnb.errors import CallError, GradientError
 from slangnb.interop.host_calls import copied, info_of
+from slangnb.interop.torch_bridge import Bridge, bridge_of
+from slangnb.interop.torch_memory import SCALARS_OF
 from slangnb.interop.torch_values import check_readable, from_host, to_host
 from slangnb.runtime.binding import EXTRAS, bind
 from slangnb.runtime.function import Function
-from slangnb.runtime.fused.job import REAL
+from slangnb.runtime.fused.job import PLAIN_KINDS, REAL
 from slangnb.runtime.tensors import SCALARS, tensor
 
 #: The name of an argument, then keys of dicts.
@@ -35,12 +37,15 @@ class TorchArguments:
         What is known of them; empty for a generic function.
     device : torch.device
         Of all tensors.
+    bridge : Bridge or None
+        The way to the session and back that does not lead through host memory.
     """
 
     function: Function
     values: dict[str, Any]
     parameters: Mapping[str, Parameter]
     device: Any
+    bridge: Bridge | None
 
     @classmethod
     def read(cls, function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> TorchArguments:
@@ -64,7 +69,8 @@ class TorchArguments:
         else:
             values, parameters = own, {}
         try:
-            return cls(function, values, parameters, _device(values))
+            device = _device(values)
+            return cls(function, values, parameters, device, bridge_of(function._target.session, device))
         except CallError as error:
             raise _named(error, info.name) from None
 
@@ -92,7 +98,7 @@ class TorchArguments:
         return True
 
     def host(self, now: Mapping[Path, Any] | None = None) -> dict[str, Any]:
-        """Give the arguments with arrays and numbers in the place of torch tensors.
+        """Give the arguments with arrays, numbers and, by the bridge, SlangPy tensors in the place of torch tensors.
 
         Parameters
         ----------
@@ -102,8 +108,11 @@ class TorchArguments:
         now = now or {}
 
         def one(path: Path, t: Any) -> Any:
-            of = self.type_of(path)
-            found = to_host(now.get(path, t), dotted(path), of)
+            of, t = self.type_of(path), now.get(path, t)
+            fits = of is not None and of.kind in PLAIN_KINDS and SCALARS_OF.get(t.dtype) == of.scalar
+            if fits and self.bridge is not None and self.bridge.carries(t):
+                return self.bridge.to_session(t)
+            found = to_host(t, dotted(path), of)
             if of is not None and of.kind == "tensor":
                 return tensor(found, session=self.function._target.session)
             return found
@@ -112,6 +121,13 @@ class TorchArguments:
             return {name: _replaced((name,), value, one) for name, value in self.values.items()}
         except CallError as error:
             raise _named(error, self.function.info.name) from None
+
+    def back(self, found: Any, device: Any = None, dtype: Any = None) -> Any:
+        """Give a number, an array or a SlangPy tensor of numbers as a torch tensor; by default on the call's device."""
+        device = self.device if device is None else device
+        if self.bridge is not None and self.bridge.brings_back(found):
+            return self.bridge.to_torch(found).to(device=device, dtype=dtype)
+        return from_host(found, device, dtype)
 
     def type_of(self, path: Path) -> TypeInfo | None:
         """Give the type of what stands at a place, if it is known."""
@@ -139,7 +155,7 @@ class TorchArguments:
             return {name: self.result(value) for name, value in found.items()}
         if hasattr(found, "storage") and found.dtype.full_name not in SCALARS and not found.dtype.shape.as_tuple():
             return found
-        return from_host(found, self.device)
+        return self.back(found)
 
     def value(self, found: float) -> Any:
         """Give a sum as a tensor without dimensions."""
@@ -149,11 +165,19 @@ class TorchArguments:
 
     def gradient(self, name: str, found: Any) -> Any:
         """Give a gradient as the kind of value that the argument is."""
-        return like(self.values.get(name), found)
+        return self._like(self.values.get(name), found)
 
     def gradients(self, found: Mapping[str, Any]) -> dict[str, Any]:
         """Give gradients by name as the kinds of values that the arguments are."""
         return {name: self.gradient(name, value) for name, value in found.items()}
+
+    def _like(self, template: Any, found: Any) -> Any:
+        """Make a gradient the kind of value that it is the gradient of."""
+        if isinstance(template, torch.Tensor) and found is not None:
+            return self.back(found, template.device, template.dtype).reshape(template.shape)
+        if isinstance(template, dict) and isinstance(found, dict):
+            return {key: self._like(template.get(key), value) for key, value in found.items()}
+        return found
 
 
 def _names(info: FunctionInfo, count: int) -> list[str]:
@@ -181,15 +205,6 @@ def _device(values: Mapping[str, Any]) -> Any:
                 remedy=f"move it: {name}.to({str(found.device)!r})",
             )
     return found.device if found is not None else torch.device("cpu")
-
-
-def like(template: Any, found: Any) -> Any:
-    """Make a gradient the kind of value that it is the gradient of."""
-    if isinstance(template, torch.Tensor) and found is not None:
-        return from_host(found, template.device, template.dtype).reshape(template.shape)
-    if isinstance(template, dict) and isinstance(found, dict):
-        return {key: like(template.get(key), value) for key, value in found.items()}
-    return found
 
 
 def tensors_in(values: Mapping[Any, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]:

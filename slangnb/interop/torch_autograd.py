@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import torch  # pyright: ignore[reportMissingImports]
 
 from slangnb.errors import CallError, GradientError
 from slangnb.interop.host_calls import HostCall
 from slangnb.interop.torch_arguments import Path, TorchArguments, kind_of, replaced, replaced_error
-from slangnb.interop.torch_values import from_host
 
 
 @dataclass
@@ -42,14 +42,15 @@ class Node:
     def forward(self, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
         """Give the results in the order of `names`."""
         given, self.kinds = self.given, [kind_of(t) for t in tensors]
-        self.call = HostCall(given.function, given.host(dict(zip(self.paths, tensors, strict=True))))
+        named = given.host(dict(zip(self.paths, tensors, strict=True)))
+        self.call = HostCall(given.function, named, on_device=given.bridge is not None)
         found = self.call.forward()
         self.names = tuple(found)
-        self.empty = any(array.size == 0 for array in found.values())
+        self.empty = any(np.size(array) == 0 for array in found.values())
         self.call.named = {}  # the arrays may be large
         self.given = given.replaced({path: torch.empty(0) for path in self.paths})
         self.call.watch(self.given.values)
-        return tuple([from_host(array, given.device) for array in found.values()])
+        return tuple([given.back(array) for array in found.values()])
 
     def backward(self, wanted: list[bool], seeds: tuple[Any, ...], tensors: tuple[Any, ...]) -> list[Any]:
         """Give the gradients of the wanted tensors, None for the others."""
@@ -64,13 +65,34 @@ class Node:
         now = dict(zip(self.paths, tensors, strict=True))
         wrt = tuple(dict.fromkeys(path[0] for path, w in zip(self.paths, wanted, strict=True) if w))
         named = self.given.host(now)
-        weights = {name: _seed(seed, len(seeds) == 1) for name, seed in zip(self.names, seeds, strict=True)}
+        weights = {name: self._seed(seed) for name, seed in zip(self.names, seeds, strict=True)}
         # Torch's backward passes run in threads of its own, where the current card is that of the tensors.
         with self.given.function._target.session.device.cuda_context_scope():
             found = self.call.gradients(named, wrt, weights)
         return [
-            _gradient(found, path, t) if w else None for path, t, w in zip(self.paths, tensors, wanted, strict=True)
+            self._gradient(found, path, t) if w else None
+            for path, t, w in zip(self.paths, tensors, wanted, strict=True)
         ]
+
+    def _seed(self, seed: Any) -> Any:
+        """Give the gradient of a result to the session; that of the only one, if it is a single number, as a number.
+
+        ``y.sum()`` and ``y.mean()`` give such gradients.
+        """
+        if seed is None:
+            return None
+        if len(self.names) == 1 and seed.numel() and not any(seed.stride()):
+            return float(seed.flatten()[0])
+        bridge = self.given.bridge
+        if bridge is not None and bridge.carries(seed):
+            return bridge.to_session(seed)
+        return seed.detach().resolve_neg().cpu().contiguous().numpy()
+
+    def _gradient(self, found: Mapping[str, Any], path: Path, t: Any) -> Any:
+        value: Any = found
+        for key in path:
+            value = value.get(key) if isinstance(value, Mapping) else None
+        return None if value is None else self.given.back(value, t.device, t.dtype).reshape(t.shape)
 
 
 class SlangCall(torch.autograd.Function):
@@ -151,22 +173,3 @@ def vmap_refused(name: str) -> CallError:
         remedy=f"call {name} with the whole tensors: it runs once for each element, and broadcasts; for Jacobians, "
         f"call the pull of sn.vjp({name}, ...) once for each row",
     )
-
-
-def _seed(seed: Any, alone: bool) -> Any:
-    """Give the gradient of a result as an array; that of the only result, if it is one number throughout, as a number.
-
-    ``y.sum()`` and ``y.mean()`` give such gradients.
-    """
-    if seed is None:
-        return None
-    if alone and seed.numel() and not any(seed.stride()):
-        return float(seed.flatten()[0])
-    return seed.detach().resolve_neg().cpu().contiguous().numpy()
-
-
-def _gradient(found: Mapping[str, Any], path: Path, t: Any) -> Any:
-    value: Any = found
-    for key in path:
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return None if value is None else from_host(value, t.device, t.dtype).reshape(t.shape)

@@ -77,12 +77,16 @@ def launch_on(session: Session, device: Any, launch: AddressedLaunch, values: Se
     if device.type == "cpu":
         launch.run(values, **given)
         return
+    launch.stream = follow_stream(launch.stream, device)
+    launch.run(values, **given, stream=launch.stream)
+
+
+def follow_stream(last: int | None, device: Any) -> int:
+    """Give torch's current stream, which waits for the last one if that was another."""
     stream = raw_stream(device.index)
-    if launch.stream != stream:
-        if launch.stream is not None:
-            torch.cuda.current_stream(device).wait_stream(torch.cuda.ExternalStream(launch.stream, device))
-        launch.stream = stream
-    launch.run(values, **given, stream=stream)
+    if last is not None and last != stream:
+        torch.cuda.current_stream(device).wait_stream(torch.cuda.ExternalStream(last, device))
+    return stream
 
 
 def addresses(tensors: Sequence[Any]) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from threading import RLock, local
 from typing import TYPE_CHECKING, Any
 
-from slangnb.devices.cuda import make_current, watched_context
+from slangnb.devices.cuda import make_current, set_current, watched_context
 from slangnb.devices.waiting import fences, still_busy, wait_for
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Entry:
 
         Memory that the kernel works on by address is `held` until it ends.
         """
-        self._device.set_cuda_context_current()
+        set_current(self._device)
         mark = self._fences.mark(submitted)
         try:
             wait_for(self._fences, mark, self._software)

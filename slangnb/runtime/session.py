@@ -13,6 +13,7 @@ from slangnb.compiler.graph import Graph, Unit
 from slangnb.compiler.source import Source
 from slangnb.devices.backend import Backend, choose, slangpy_version
 from slangnb.devices.caches import KnownGood, known_good, tuning_file
+from slangnb.devices.cuda import set_current
 from slangnb.devices.guard import Guard
 from slangnb.devices.host_memory import takes_host_addresses
 from slangnb.devices.opening import open_device
@@ -168,7 +169,7 @@ class Session:
         CompileError
             With diagnostics in the coordinates of `source`. What was compiled before stays as it was.
         """
-        self.device.set_cuda_context_current()
+        set_current(self.device)
         macros = tuple((k, str(v)) for k, v in (defines or {}).items())
         if name is not None:
             check_name(name)
@@ -185,7 +186,7 @@ class Session:
         CompileError
             As `compile`.
         """
-        self.device.set_cuda_context_current()
+        set_current(self.device)
         file = Path(path).resolve()
         with opened(file, self._reading):
             unit = self._builder.unit(read_file(file), str(file), (), file.parent)
