@@ -60,22 +60,30 @@ def can_be_own(bound: Bound | None, chain: tuple[Any, ...]) -> bool:
 
 
 def wants_own(values: tuple[Any, ...], backward: bool) -> bool:
-    """Tell whether this call should be ours: it is large, or a gradient is a sum over elements."""
+    """Tell whether this call should be ours.
+
+    It should if it is large, or a gradient is a sum over elements. Without any tensor SlangPy would wait for the device
+    inside of the call, where the stop button does not reach.
+    """
     import slangpy as spy
 
-    largest, sizes, shared = 1, set(), False
+    largest, sizes, shared, waits = 1, set(), False, not backward
     for value in values_in(values):
         if type(value) is Parameter:
             shared = True
         elif isinstance(value, np.ndarray):
+            if not value.size:
+                return False
             largest = max(largest, value.size)
         elif type(value) is spy.Tensor:
-            n = value.element_count
+            n, waits = value.element_count, False
             largest = max(largest, n)
             if backward and value.grad_out is not None:
                 sizes.add(n)
                 shared = shared or value.grad_out.element_count < n
-    return largest >= LARGE or (backward and (shared or (len(sizes) > 1) or bool(sizes and min(sizes) < largest)))
+    return (
+        waits or largest >= LARGE or (backward and (shared or (len(sizes) > 1) or bool(sizes and min(sizes) < largest)))
+    )
 
 
 def refuse_lost_gradients(bound: Bound, backward: bool, reason: str) -> None:
@@ -131,7 +139,10 @@ def own_launch(function: Function, bound: Bound, accumulate: bool, backward: boo
 def _forward(call: Call) -> Launch:
     bound, session = call.bound, call.session
     as_numpy = isinstance(bound.result, str) and bound.result == "numpy"
-    prepared = call.prepare(Wish("forward", stores=True, tensors=not as_numpy))
+    numbers = not any(
+        isinstance(v, np.ndarray) or hasattr(v, "storage") for v in values_in(s.value for s in bound.slots)
+    )
+    prepared = call.prepare(Wish("forward", stores=True, tensors=not (as_numpy or numbers)))
     given = None if isinstance(bound.result, str) else bound.result
     results: Mapping[str, slangpy.Tensor] = {}
     if given is not None:
@@ -142,20 +153,38 @@ def _forward(call: Call) -> Launch:
         if any(t.storage is given.storage and t is not given for t in tensors_in(s.value for s in bound.slots)):
             raise NotFusedError("the result may overlap an argument")
         results = {"result": given}
-    elif not prepared.shape:
-        raise NotFusedError("a single call")
+    single = None if prepared.shape else _single(bound)
 
     def launch(values: Mapping[Any, Any]) -> Any:
         made = prepared.run({"value": values}, read=False, results=results).outputs["result"]
+        if not prepared.waits and (as_numpy or single is not None or not prepared.looked):
+            session.wait()  # an endless kernel shows itself here, where it can be interrupted
+            prepared.looked = True
+        if single is not None:
+            return single((made if isinstance(made, np.ndarray) else made.to_numpy()).ravel().tolist())
         if isinstance(made, np.ndarray):
             return made
         if as_numpy:
-            session.wait()
             return made.to_numpy()
         session.writes.wrote(made)
         return made if given is None else None
 
     return launch
+
+
+def _single(bound: Bound) -> Callable[[list[Any]], Any]:
+    """Give what makes the numbers of a single call's result the number or vector that SlangPy gives."""
+    import slangpy as spy
+
+    returns = bound.signature.returns
+    if bound.result is not None:
+        raise NotFusedError("a single call with a kind of result")
+    if returns.kind == "scalar":
+        return lambda found: found[0]
+    made = getattr(spy, f"{returns.scalar}{returns.shape[0]}", None) if returns.scalar in ("float", "int") else None
+    if made is None:
+        raise NotFusedError(f"a single {returns.name}")
+    return lambda found: made(*found)
 
 
 def _backward(call: Call, accumulate: bool) -> Launch:

@@ -441,3 +441,20 @@ def test_list_and_array_that_change_in_place(session: Any) -> None:
     w.append(4.0)
     with pytest.raises(sn.CallError, match="'w' has shape"):
         g(w, x)
+
+
+def test_structs_of_an_imported_cell(session: Any) -> None:
+    session.compile("public struct Lens : IDifferentiable { public float f; public float2 at; };", "lens_cell")
+    session.compile("import lens_cell; public struct Eye : IDifferentiable { public Lens lens; };", "eye_cell")
+    m = session.compile(
+        "import lens_cell; import eye_cell;"
+        "[Differentiable] float power(Lens lens) { return lens.f * lens.f * lens.at.y; }"
+        "[Differentiable] float look(Eye eye) { return eye.lens.f * eye.lens.at.x; }"
+        "[Differentiable] Lens moved(Lens lens, float d) { lens.f = lens.f * d; return lens; }"
+    )
+    lens = {"f": 3.0, "at": [5.0, 2.0]}
+    value, grads = sn.value_and_grad(m.power)(lens)
+    assert (value, grads["lens"]["f"], list(grads["lens"]["at"])) == (18.0, 12.0, [0.0, 9.0])
+    value, grads = sn.value_and_grad(m.look)({"lens": lens})
+    assert (value, grads["eye"]["lens"]["f"], list(grads["eye"]["lens"]["at"])) == (15.0, 5.0, [3.0, 0.0])
+    assert sn.grad(m.moved, wrt="d")(lens, 2.0) == 3.0

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import slangnb as sn
+from slangnb.runtime import entry
 from slangnb.runtime.own import LARGE
 
 SOURCE = """
@@ -139,3 +140,31 @@ def test_odd_gradients_are_said_once(module: Any, session: Any, ones: Any) -> No
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         f.bwds(x, _result=y)
+
+
+@pytest.mark.parametrize(
+    ("call", "want"),
+    [
+        (lambda m: m.third(2.0), 8.0),
+        (lambda m: m.next(3), 4),
+        (lambda m: m.spread(2.0), [2.0, 4.0, 6.0]),
+        (lambda m: m.third(np.float32(2.0)), 8.0),
+        (lambda m: m.third(np.full(3, 2, np.float32)).to_numpy(), [8.0] * 3),
+    ],
+)
+def test_calls_that_wait_can_be_stopped(session: Any, monkeypatch: pytest.MonkeyPatch, call: Any, want: Any) -> None:
+    """SlangPy would wait inside of its call, where the stop button does not reach."""
+    m = session.compile(
+        "float third(float x) { return x * x * x; } int next(int k) { return k + 1; }"
+        "float3 spread(float x) { return x * float3(1, 2, 3); }"
+    )
+    kind = type(call(m))
+    with monkeypatch.context() as patch:
+        patch.setattr(entry, "wait_for", lambda *of: (_ for _ in ()).throw(KeyboardInterrupt))
+        if session.host_memory or kind is not np.ndarray:
+            with pytest.raises(KeyboardInterrupt):
+                call(m)
+    session.device.wait()
+    found = call(m)
+    assert type(found) is kind
+    assert [found[k] for k in range(3)] == want if isinstance(want, list) else found == want

@@ -130,7 +130,7 @@ class Prepared:
             texts = (text for _, text, _ in reached(signature.name, session.texts_of(owner)))
             job = replace(job, block=block_of(job, self.count, texts))
         #: Whether a launch must be waited for, since memory that it works on may not outlive the call.
-        self._waits = self._for_host or bool(in_place)
+        self.waits = self._for_host or bool(in_place)
         if self._reach(job) >= (MOST_NUMBERS_IN_PROCESS if session.host_memory else MOST_NUMBERS):
             raise NotFusedError("more numbers than a kernel can count")
         strided = [g for g in self.given if g.leaf.access == "strided"]
@@ -269,7 +269,7 @@ class Prepared:
                     self._place(o, f"sn_tan_o_{o.mark}", made)
         cleared = [out.cleared for out in (*self.indexed, *self.gradients) if out.cleared is not None]
         copies = self.sums.copies if read else ()
-        run_stages(self.session, stages, read or self._waits, (sources, ran), copies, cleared)
+        run_stages(self.session, stages, read or self.waits, (sources, ran), copies, cleared)
         if read:
             ran.sums = self.sums.read()
             for out in self.gradients:

@@ -144,9 +144,12 @@ def numbers(value: Any, t: TypeInfo, name: str = "") -> np.ndarray:
         if isinstance(value, list | tuple) and any(v is None for v in value):
             raise TypeError("None is no number")  # numpy makes it NaN
         return np.asarray(value, dtype=SCALARS.get(t.scalar, "bool"))
-    except (OverflowError, ValueError, TypeError):
-        which = f"{name!r}: " if name else ""
-        raise CallError(f"{which}{value!r} does not fit {plain_name(t.name)}", argument=name) from None
+    except (OverflowError, ValueError, TypeError) as error:
+        which, limits = f"{name!r}: " if name else "", ""
+        if isinstance(error, OverflowError) and t.scalar in SCALARS and np.dtype(SCALARS[t.scalar]).kind in "iu":
+            found = np.iinfo(SCALARS[t.scalar])
+            limits = f"; {t.scalar} holds {found.min} to {found.max}"
+        raise CallError(f"{which}{value!r} does not fit {plain_name(t.name)}{limits}", argument=name) from None
 
 
 def scalars(value: Any, kind: str, t: TypeInfo, name: str = "") -> np.ndarray:
