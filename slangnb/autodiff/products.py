@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -18,8 +19,8 @@ from slangnb.runtime.foreign import host, library_of
 from slangnb.runtime.function import Function
 from slangnb.runtime.fused.access import broadcasts
 from slangnb.runtime.fused.audit import audit
-from slangnb.runtime.fused.engine import Wish
-from slangnb.runtime.fused.job import PLAIN_KINDS, declare
+from slangnb.runtime.fused.engine import Call, Wish
+from slangnb.runtime.fused.job import PLAIN_KINDS, declare, outputs_of
 from slangnb.runtime.fused.launch import Prepared
 from slangnb.runtime.health import look
 from slangnb.runtime.known_faults import lacks_forward_derivative
@@ -75,7 +76,9 @@ def jvp(function: Function, primals: Mapping[str, Any], tangents: Mapping[str, A
     call = make_call(function, callee, tangents=tangents)
     prepared = prepare(call, Wish("tangent", stores=True), "jvp")
     ran = call.run(prepared)
-    return results(prepared, ran.outputs), results(prepared, ran.tangents)
+    y = results(prepared, ran.outputs)
+    check_values(call, y, "jvp")
+    return y, results(prepared, ran.tangents)
 
 
 def vjp(function: Function, /, *args: Any, **kwargs: Any) -> tuple[Any, Callable[..., dict[str, Any]]]:
@@ -202,6 +205,8 @@ def hvp(function: Function, wrt: str | Sequence[str] | None = None) -> Callable[
             if name not in own:
                 p = next(p for p in callee.bound.signature.parameters if p.name == name)
                 raise GradientError(f"{callee.name}: no gradient for {name!r}: it {p.why_not}")
+        audit(make_call(function, callee))
+        check_values(make_call(function, callee, tangents=directions), None, "hvp")
         call = make_call(function, wrapper)
         prepared = prepare(call, Wish("reverse", names if names is not None else own), "hvp")
         _check_directions(callee, prepared)
@@ -303,6 +308,56 @@ def _refuse_constants(function: Function, callee: Callee, transform: str) -> Non
             function=callee.name,
             remedy=f"write [ForwardDerivative(...)] for {name}, too",
         )
+
+
+#: Texts without these have no derivatives of their own.
+_OWN = re.compile(r"Derivative|TreatAsDifferentiable|^\s*#\s*(?:define|include)\b", re.MULTILINE)
+
+
+def check_values(call: Call, y: Any, transform: str) -> None:
+    """Compare what forward mode gives as the result, once, with the result.
+
+    It takes functions that have only a backward derivative of their own as 0, and `lacks_forward_derivative` does not
+    find all of these.
+
+    Parameters
+    ----------
+    call : Call
+        With tangents.
+    y : array_like or Tensor or None
+        The result by forward mode; None: it is computed here.
+
+    Raises
+    ------
+    GradientError
+    """
+    key = ("values", call.loaded.name, call.text, call.prelude, id(call.bound.signature))
+    if key in call.session.audits or not any(_OWN.search(text) for text in call.session.texts_of(call.owner)):
+        return
+    signature = call.bound.signature
+    name = signature.name
+    if any(o.type.kind == "struct" for o in outputs_of(signature.returns, signature.parameters)):
+        return  # numpy cannot compare them
+    if y is None:
+        prepared = prepare(call, Wish("tangent", stores=True), transform)
+        y = results(prepared, call.run(prepared).outputs)
+    plain = replace(call, tangents={})
+    prepared = prepare(plain, Wish("forward", stores=True), transform)
+    if not _same(y, results(prepared, plain.run(prepared).outputs)):
+        raise GradientError(
+            f"{name}: forward mode gives another result than the function: it takes a function that is called as 0, "
+            "since that has only a backward derivative",
+            function=name,
+            remedy="write a [ForwardDerivative(...)] for it, too",
+        )
+    call.session.audits[key] = None
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, dict):
+        return all(_same(a[key], b[key]) for key in a)
+    a, b = (v.to_numpy() if hasattr(v, "to_numpy") else v for v in (a, b))
+    return np.allclose(np.asarray(a, np.float64), np.asarray(b, np.float64), 1e-2, 1e-5, equal_nan=True)
 
 
 def _with_copies(callee: Callee) -> Callee:

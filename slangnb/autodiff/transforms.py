@@ -13,6 +13,7 @@ from slangnb.errors import CallError, GradientError
 from slangnb.runtime.foreign import Given, host, library_of
 from slangnb.runtime.function import Function
 from slangnb.runtime.fused.audit import audit
+from slangnb.runtime.fused.audit_samples import rounds_in
 from slangnb.runtime.fused.engine import Call, Wish
 from slangnb.runtime.fused.job import derivative_components, outputs_of
 from slangnb.runtime.fused.launch import Prepared
@@ -49,10 +50,12 @@ class _Recent:
 def _mark(value: Any) -> Any:
     """Give what a later argument must be to be of the same kind; `_alike` compares."""
     kind = type(value)
+    if kind is float:
+        return float
     if kind is int:
         return value  # it may be the number of rounds of a loop: see `audit`
     # A tensor keeps its type and shape; a dict, a list or an array can change in place.
-    return value if hasattr(value, "storage") else kind_of(value)
+    return value if hasattr(value, "storage") else (kind_of(value), rounds_in(value))
 
 
 def _alike(value: Any, mark: Any) -> bool:
@@ -61,7 +64,7 @@ def _alike(value: Any, mark: Any) -> bool:
         return mark is float
     if kind is int:
         return type(mark) is int and value == mark
-    return value is mark or (not hasattr(value, "storage") and kind_of(value) == mark)
+    return value is mark or (not hasattr(value, "storage") and (kind_of(value), rounds_in(value)) == mark)
 
 
 class Transform:

@@ -101,7 +101,9 @@ def reached(name: str, texts: Iterable[str]) -> list[tuple[Declaration, str, str
         code = masked(text)
         for d in declarations(text):
             for one in (d, *d.children):
-                known.setdefault(one.name, []).append((one, code[slice(*one.span)], code[slice(*one.body)]))
+                entry = one, code[slice(*one.span)], code[slice(*one.body)]
+                for written in {one.name, one.name.rsplit("::", 1)[-1]}:
+                    known.setdefault(written, []).append(entry)
     found, seen, todo = [], set(), [name]
     while todo:
         here = todo.pop()
@@ -119,8 +121,27 @@ def lacks_forward_derivative(name: str, texts: Iterable[str]) -> str:
 
     Slang's forward mode takes such a function as a constant, without a word.
     """
+    texts = list(texts)
+    given = {which: _derivatives_given(texts, which) for which in ("Backward", "Forward")}
     for d, _, _ in reached(name, texts):
         own = [a.split("(")[0] for a in d.attributes]
-        if "BackwardDerivative" in own and "ForwardDerivative" not in own:
+        backward = "BackwardDerivative" in own or d.name in given["Backward"]
+        if backward and "ForwardDerivative" not in own and d.name not in given["Forward"]:
+            return d.name
+    return ""
+
+
+def _derivatives_given(texts: Iterable[str], which: str) -> set[str]:
+    """Name the functions whose derivatives stand elsewhere, as ``[BackwardDerivativeOf(f)]`` says."""
+    return {name for text in texts for name in re.findall(rf"\b{which}DerivativeOf\s*\(\s*([\w:]+)", masked(text))}
+
+
+def treated_as_differentiable(name: str, texts: Iterable[str]) -> str:
+    """Give the name of a function, among those that are called, that is marked ``[TreatAsDifferentiable]``.
+
+    In derivative code Slang 2026.12 takes the value of such a function as 0, not only its derivative.
+    """
+    for d, _, _ in reached(name, texts):
+        if "TreatAsDifferentiable" in d.attributes:
             return d.name
     return ""

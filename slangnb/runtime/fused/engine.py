@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from slangnb.runtime.binding import Bound
 from slangnb.runtime.fused.gather import gather
-from slangnb.runtime.fused.imports import declaring
+from slangnb.runtime.fused.imports import modules_for
 from slangnb.runtime.fused.job import GROUP, Job
 from slangnb.runtime.fused.launch import NOTHING, Prepared, Ran
 from slangnb.runtime.fused.plans import kind_of
@@ -98,12 +98,12 @@ class Call:
         wrt = wish.wrt if wish.mode == "reverse" else ()
         gathered = gather(self.bound, wrt, self.tangents, self.seeds, self.session.device, self.session.host_memory)
         texts = {name: source.text for name, source in self.session.sources_of(self.owner).items()}
-        modules = [name for name in declaring(self.bound.signature, texts) if name != self.loaded.name]
+        modules = modules_for(self.bound.signature, texts, self.loaded.name)
         if gathered.tensors:
             modules.insert(0, "slangpy")
         job = Job(
             self.text,
-            (*modules, self.loaded.name),
+            tuple(modules),
             gathered.arguments,
             gathered.outputs,
             wish.mode,

@@ -9,24 +9,29 @@ from slangnb.compiler.reading.declarations import declarations
 from slangnb.compiler.reflection import Signature, TypeInfo
 
 
-def declaring(signature: Signature, texts: Mapping[str, str]) -> list[str]:
-    """Name the modules that declare types of a signature: an ``import`` in Slang does not hand on what it imports.
+def modules_for(signature: Signature, texts: Mapping[str, str], own: str) -> list[str]:
+    """Name the modules that declare types of a signature, then the function's own.
+
+    An ``import`` in Slang does not hand on what it imports.
 
     Parameters
     ----------
     signature : Signature
     texts : mapping of str to str
         Slang source by the name of the module.
+    own : str
+        The module of the function.
 
     Examples
     --------
     >>> ray = TypeInfo("Ray", "struct")
-    >>> declaring(Signature("f", (), ray, False), {"a": "public struct Ray { public float t; }", "b": "struct Box {}"})
-    ['a']
+    >>> texts = {"a": "public struct Ray { public float t; }", "b": "struct Box {}", "c": "import a; Ray f() {}"}
+    >>> modules_for(Signature("f", (), ray, False), texts, "c")
+    ['a', 'c']
     """
     types = _named((signature.returns, *(p.type for p in signature.parameters)))
     words = {word for t in types for word in re.findall(r"\w+", t)}
-    return [name for name, text in texts.items() if words and words & _declared(text)]
+    return [*(n for n, text in texts.items() if n != own and words and words & _declared(text)), own]
 
 
 def _named(types: Iterable[TypeInfo]) -> Iterator[str]:

@@ -1,0 +1,136 @@
+"""The kernel of the audit: for each sample and argument, the derivative in one direction by both modes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from slangnb.compiler.reflection import Parameter, Signature, TypeInfo, plain_name
+from slangnb.runtime.fused.job import PLAIN_KINDS, Output, components, declare, derivative_components, outputs_of
+
+ENTRY = "slangnb_audit"
+SAMPLES = 64
+
+
+def numbers_of(t: TypeInfo) -> list[tuple[str, str]] | None:
+    """Give the index expressions of all numbers of a type, each with its scalar type; None for types without.
+
+    Examples
+    --------
+    >>> x, n = TypeInfo("float", "scalar", "float"), TypeInfo("vector<int,2>", "vector", "int", (2,))
+    >>> numbers_of(TypeInfo("P", "struct", fields={"x": x, "n": n}))
+    [('.x', 'float'), ('.n[0]', 'int'), ('.n[1]', 'int')]
+    """
+    if t.kind == "struct":
+        found = []
+        for name, inner in t.fields.items():
+            parts = numbers_of(inner)
+            if parts is None:
+                return None
+            found += [(f".{name}{rest}", scalar) for rest, scalar in parts]
+        return found
+    return [(rest, t.scalar) for rest in components(t)] if t.kind in PLAIN_KINDS else None
+
+
+def asked_of(signature: Signature) -> list[Parameter]:
+    """List the parameters whose derivatives are compared."""
+    return [p for p in signature.parameters if p.derivable and p.io != "out"]
+
+
+def audit_text(call: str, modules: Sequence[str], prelude: str, signature: Signature) -> str:
+    """Write the kernel.
+
+    Parameters
+    ----------
+    call : str
+        How the function is called.
+    modules : sequence of str
+        To import.
+    prelude : str
+        Text before the kernel.
+    signature : Signature
+        Of types that `numbers_of` knows.
+    """
+    parameters, outputs = signature.parameters, outputs_of(signature.returns, signature.parameters)
+    lines = _loads(parameters)
+    for o in outputs:
+        if o.derivable:
+            lines += [f"{_derivative(o.type, f'sn_u_{o.mark}')};"]
+            lines += [f"sn_u_{o.mark}{c} = {s}(1.0);" for c, s in derivative_components(o.type)]
+    lines += _reverse(call, parameters, outputs)
+    asked = asked_of(signature)
+    for k, p in enumerate(asked):
+        lines += ["{", *("    " + line for line in _forward(call, p, k, signature, outputs)), "}"]
+    body = "\n".join("    " + line for line in lines)
+    imports = "\n".join(f"import {m};" for m in modules)
+    return f"""{imports}
+{prelude}
+[shader("compute")]
+[numthreads({SAMPLES}, 1, 1)]
+void {ENTRY}(uint3 sn_thread : SV_DispatchThreadID, StructuredBuffer<float> sn_reals, StructuredBuffer<int> sn_whole,
+    RWStructuredBuffer<float> sn_found)
+{{
+    uint sn_i = sn_thread.x;
+{body}
+}}
+"""
+
+
+def _derivative(t: TypeInfo, name: str) -> str:
+    return declare(t, name) if t.kind != "struct" else f"{plain_name(t.name)}.Differential {name}"
+
+
+def _loads(parameters: Sequence[Parameter]) -> list[str]:
+    """Fill a variable for each argument from the samples."""
+    lines, parts = [], [(p, numbers_of(p.type) or []) for p in parameters if p.io != "out"]
+    reals = [scalar in ("float", "half", "double") for _, own in parts for _, scalar in own]
+    counts, at = (sum(reals), len(reals) - sum(reals)), [0, 0]
+    for p, own in parts:
+        lines.append(f"{declare(p.type, 'sn_v_' + p.name)};")
+        for suffix, scalar in own:
+            which = 0 if scalar in ("float", "half", "double") else 1
+            read = f"{('sn_reals', 'sn_whole')[which]}[sn_i * {counts[which]} + {at[which]}]"
+            lines.append(f"sn_v_{p.name}{suffix} = {f'{read} != 0' if scalar == 'bool' else f'{scalar}({read})'};")
+            at[which] += 1
+    return lines
+
+
+def _reverse(call: str, parameters: Sequence[Parameter], outputs: Sequence[Output]) -> list[str]:
+    lines, passed = [], []
+    for p in parameters:
+        if p.io == "out":
+            passed += [f"sn_u_{p.name}"] if p.derivable else []
+        elif p.derivable:
+            extra = f", sn_u_{p.name}" if p.io == "inout" else ""
+            lines.append(f"var sn_p_{p.name} = diffPair(sn_v_{p.name}{extra});")
+            passed.append(f"sn_p_{p.name}")
+        else:
+            passed.append(f"sn_v_{p.name}")
+    if any(not o.name and o.derivable for o in outputs):
+        passed.append("sn_u_0")
+    return [*lines, f"bwd_diff({call})({', '.join(passed)});"]
+
+
+def _forward(call: str, moved: Parameter, k: int, signature: Signature, outputs: Sequence[Output]) -> list[str]:
+    """Move one argument; compare how far the results rise with what its gradient says."""
+    parts = derivative_components(moved.type)
+    weights = [f"{1.0 + 0.25 * j}" for j in range(len(parts))]
+    lines = [f"{_derivative(moved.type, 'sn_t')};"]
+    lines += [f"sn_t{c} = {s}({w});" for (c, s), w in zip(parts, weights, strict=True)]
+    passed = []
+    for p in signature.parameters:
+        name = f"sn_q_{p.name}"
+        if p.io == "out":
+            kind = f"DifferentialPair<{plain_name(p.type.name)}> {name}" if p.derivable else declare(p.type, name)
+            lines.append(f"{kind};")
+        elif p.derivable:
+            lines.append(f"var {name} = diffPair(sn_v_{p.name}{', sn_t' if p is moved else ''});")
+        else:
+            lines += [f"{declare(p.type, name)};", f"{name} = sn_v_{p.name};"]
+        passed.append(name)
+    run = f"fwd_diff({call})({', '.join(passed)});"
+    lines.append(f"let sn_q_0 = {run}" if any(not o.name for o in outputs) else run)
+    rises = [f"float(sn_q_{o.mark}.d{c})" for o in outputs if o.derivable for c, _ in derivative_components(o.type)]
+    says = [f"float(sn_p_{moved.name}.d{c}) * {w}" for (c, _), w in zip(parts, weights, strict=True)]
+    # For a value that is changed in place, the pair of reverse mode holds the gradient of what it was before.
+    at = f"(sn_i * {len(asked_of(signature))} + {k}) * 2"
+    return [*lines, f"sn_found[{at}] = {' + '.join(rises)};", f"sn_found[{at} + 1] = {' + '.join(says)};"]
