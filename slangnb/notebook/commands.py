@@ -104,8 +104,8 @@ def _load(magics: SlangMagics, rest: list[str]) -> None:
     if torch_cells.load_file(magics, path):
         return
     module = magics.session().load(path)
-    magics.shell.push({name: module[name] for name in module})
-    print(summary(module))
+    notes = magics.export(module, None, None, f"rename it in {Path(path).name} to call it")
+    print("; ".join([summary(module), *notes]))
 
 
 def _function(magics: SlangMagics, name: str) -> Function:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import keyword
 import time
 from typing import Any
@@ -14,6 +13,7 @@ from IPython.core.magic_arguments import argument, argument_group, magic_argumen
 from slangnb.compiler.torch_source import torch_mark
 from slangnb.errors import CallError
 from slangnb.notebook import checking, commands, torch_cells
+from slangnb.notebook.naming import owner, replaced
 from slangnb.notebook.options import parse, parse_define
 from slangnb.runtime.module import Module
 from slangnb.runtime.session import Session, has_session, session, set_session
@@ -104,21 +104,49 @@ class SlangMagics(Magics):
             for function in commands.functions_of(module):
                 print(commands.code(function, options.show, backward=False))
 
-    def export(self, module: Any, name: str | None, only: str | None) -> list[str]:
-        """Push the module's names into the notebook; names of Python's own stay Python's."""
+    def export(self, module: Any, name: str | None, only: str | None, instead: str = "") -> list[str]:
+        """Push the module's names into the notebook; those of Python's own and of modules stay what they are.
+
+        Parameters
+        ----------
+        module : Module or TorchModule
+            What was compiled.
+        name : str or None
+            The cell's name, which becomes a Python name too.
+        only : str or None
+            The names that are wanted, with commas between; None: all.
+        instead : str
+            What to do about a name that stays Python's; by default, what helps in a cell.
+
+        Returns
+        -------
+        list of str
+            What a person should know: names that stay, and names that meant something else before.
+        """
         wanted = [n.strip() for n in only.split(",")] if only else list(module)
         missing = [n for n in wanted if n not in module]
         if missing:
             raise CallError(f"-o {only}: the cell defines no {missing[0]!r}", remedy=f"it defines {', '.join(module)}")
+        before = self.shell.user_ns
         notes, names = [], {}
+        taken = owner(name, before) if name else ""
+        if taken:
+            notes.append(f"`{name}` stays {taken}: cells import it as `import {name};` all the same")
         for n in wanted:
-            if keyword.iskeyword(n) or (is_pythons(n) and not only):
-                how = f"call it as {name}[{n!r}]" if name else f"export it with -o {n}, or name the cell"
-                notes.append(f"`{n}` stays Python's own name: {how}")
+            stays = owner(n, before)
+            if stays and (not only or keyword.iskeyword(n)):
+                by_name = name and not taken
+                how = (
+                    f"call it as {name}[{n!r}]"
+                    if by_name
+                    else f"export it with -o {n}" + ", or name the cell" * (not name)
+                )
+                notes.append(f"`{n}` stays {stays}: {instead or how}")
             else:
                 names[n] = module[n]
-        if name and not is_pythons(name):
+        if name and not taken:
             names[name] = module
+        notes += [note for n, value in names.items() if (note := replaced(n, value, before))]
         self.shell.push(names)
         return notes
 
@@ -128,11 +156,6 @@ class SlangMagics(Magics):
         `doctor`, `reset`, `help`.
         """
         commands.run(self, line)
-
-
-def is_pythons(name: str) -> bool:
-    """Tell whether a name belongs to Python or to IPython."""
-    return hasattr(builtins, name) or name in ("In", "Out", "exit", "quit", "get_ipython", "_", "__", "___")
 
 
 def summary(module: Module) -> str:

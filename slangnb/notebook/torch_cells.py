@@ -71,8 +71,7 @@ def load_file(magics: SlangMagics, path: str) -> bool:
     if not torch_mark(source.text):
         return False
     made = compile_source(source.text, file.name, 1, folder=file.resolve().parent, show=shown(magics.shell))
-    magics.shell.push({name: made.module[name] for name in made.module})
-    _tell(made, [], False, None)
+    _tell(made, magics.export(made.module, None, None, f"rename it in {file.name} to call it"), False, None)
     return True
 
 
