@@ -51,24 +51,13 @@ def run(magics: SlangMagics, line: str) -> None:
         word, *rest = shlex.split(without_comment(line)) or ["help"]
     except ValueError as error:
         raise CallError(f"%slang: {error}", remedy="%slang help") from None
-    table: dict[str, Callable[[SlangMagics, list[str]], None]] = {
-        "devices": _devices,
-        "use": _use,
-        "modules": _modules,
-        "load": _load,
-        "source": _source,
-        "code": _code,
-        "doctor": _doctor,
-        "reset": _reset,
-        "help": lambda _m, _r: print(HELP),
-    }
-    if word not in table:
-        close = difflib.get_close_matches(word, table, 1, 0.5)
+    if word not in COMMANDS:
+        close = difflib.get_close_matches(word, COMMANDS, 1, 0.5)
         raise CallError(
             f"%slang: there is no command {word!r}",
             remedy=f"did you mean `%slang {close[0]}`?" if close else "%slang help",
         )
-    table[word](magics, rest)
+    COMMANDS[word](magics, rest)
 
 
 def _one(rest: list[str], usage: str) -> str:
@@ -163,3 +152,17 @@ def _reset(magics: SlangMagics, _rest: list[str]) -> None:
     for name in gone:
         del magics.shell.user_ns[name]
     print("closed; functions and tensors of the old device are gone, run the cells again")
+
+
+#: What each word does.
+COMMANDS: dict[str, Callable[[SlangMagics, list[str]], None]] = {
+    "devices": _devices,
+    "use": _use,
+    "modules": _modules,
+    "load": _load,
+    "source": _source,
+    "code": _code,
+    "doctor": _doctor,
+    "reset": _reset,
+    "help": lambda _m, _r: print(HELP),
+}

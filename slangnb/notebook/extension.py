@@ -7,7 +7,7 @@ from typing import Any
 from IPython.core.interactiveshell import InteractiveShell
 
 from slangnb.devices import driver
-from slangnb.notebook import display, inspection
+from slangnb.notebook import completion, display, inspection
 from slangnb.notebook.magics import SlangMagics
 from slangnb.runtime.session import has_session, session
 from slangnb.views import stored
@@ -23,6 +23,7 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
     shell.events.register("post_run_cell", _after_cell)
     display.register(shell)
     inspection.register(shell)
+    completion.register(magics)
 
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:
@@ -37,6 +38,7 @@ def unload_ipython_extension(shell: InteractiveShell) -> None:
     shell.magics_manager.registry.pop("SlangMagics", None)
     display.unregister(shell)
     inspection.unregister(shell)
+    completion.unregister(shell)
     stored.release(shell)  # before the device, which live views read
     if has_session():
         session().close()

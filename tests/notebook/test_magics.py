@@ -228,6 +228,7 @@ def test_unload_removes_everything(session: Any) -> None:
             dict(formatter.deferred_printers),
             dict(formatter.type_printers),
             dict(shell.inspector.mime_hooks),
+            list(shell.Completer.custom_matchers),
             [type(c).__name__ for c in shell.configurables],
         )
 
