@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -11,13 +12,19 @@ from typing import TYPE_CHECKING, Any
 from slangnb.devices import backend as backends
 from slangnb.errors import CallError
 from slangnb.notebook import torch_cells
-from slangnb.notebook.options import without_comment
+from slangnb.notebook.files import instead_of
+from slangnb.notebook.options import target, without_comment
 from slangnb.runtime.function import Function
+from slangnb.runtime.kernelcode import kernel_code
 from slangnb.runtime.module import Module
 from slangnb.runtime.session import has_session, session
 
 if TYPE_CHECKING:
     from slangnb.notebook.magics import SlangMagics
+
+CLOSED = "closed; functions and tensors of the old device are gone, run the cells again"
+#: What no command has.
+_CODE = re.compile(r"[(){};]|\[\w")
 
 HELP = """\
 %slang devices                        the backends of this machine, and which of them work
@@ -30,7 +37,15 @@ HELP = """\
 %slang reset                          close the device; the next cell starts afresh
 %%slang --check                       compile the cell, and compare its gradients with differences
 %%slang --torch                       compile the cell for PyTorch on CUDA, through slangtorch
-%%slang?                              the options of a Slang cell"""
+%%slang?                              the options of a Slang cell
+
+import slangnb as sn
+sn.tensor(data, grad=True)            a tensor on the device, with room for a gradient
+sn.show(x, ...)                       value beside gradient
+sn.value_and_grad(f, wrt="x")(...)    the sum of f and its gradient; sn.grad: the gradient alone
+sn.gradcheck(f, ...)                  the gradients compared with differences, as a table
+sn.Parameter(2.0)                     a value that all elements share
+f(...), f.bwds(...), f?, f??          call a Slang function, its backward pass, its signature, its source"""
 
 
 def functions_of(module: Module) -> list[Function]:
@@ -47,6 +62,11 @@ def run(magics: SlangMagics, line: str) -> None:
     CallError
         For an unknown word or a missing argument.
     """
+    first = line.split(maxsplit=1)[:1]
+    if first and first[0] not in COMMANDS and _CODE.search(line):
+        raise CallError(
+            "%slang: Slang code needs two signs", remedy="write `%%slang` on the first line, the code below it"
+        )
     try:
         word, *rest = shlex.split(without_comment(line)) or ["help"]
     except ValueError as error:
@@ -90,6 +110,8 @@ def _load(magics: SlangMagics, rest: list[str]) -> None:
     from slangnb.notebook.magics import summary
 
     path = _one(rest, "load FILE")
+    if not Path(path).exists():
+        raise CallError(f"there is no file {path}", remedy=instead_of(path))
     if torch_cells.load_file(magics, path):
         return
     module = magics.session().load(path)
@@ -116,27 +138,15 @@ def _source(magics: SlangMagics, rest: list[str]) -> None:
 def _code(magics: SlangMagics, rest: list[str]) -> None:
     backward = "--bwd" in rest
     words = [w for w in rest if w != "--bwd"]
-    target = "slang"
+    wanted = "slang"
     if "--target" in words:
         at = words.index("--target")
         if at + 1 >= len(words):
             raise CallError("%slang: --target needs a name", remedy="for example --target hlsl")
-        target = words[at + 1]
+        wanted = words[at + 1]
         del words[at : at + 2]
-    print(code(_function(magics, _one(words, "code F [--target T] [--bwd]")), target, backward))
-
-
-def code(function: Function, target: str, backward: bool) -> str:
-    """Give the kernel that a function with plain parameters is compiled to, for a target.
-
-    Raises
-    ------
-    CallError
-        For an unknown target, or one that needs a compiler that is not installed.
-    """
-    from slangnb.runtime.kernelcode import kernel_code
-
-    return kernel_code(function, target, backward)
+    function = _function(magics, _one(words, "code F [--target T] [--bwd]"))
+    print(kernel_code(function, target(wanted), backward))
 
 
 def _doctor(_magics: SlangMagics, _rest: list[str]) -> None:
@@ -146,12 +156,19 @@ def _doctor(_magics: SlangMagics, _rest: list[str]) -> None:
 
 
 def _reset(magics: SlangMagics, _rest: list[str]) -> None:
-    if has_session():
-        session().close()
+    close()
     gone: list[Any] = [n for n, v in magics.shell.user_ns.items() if isinstance(v, Function | Module)]
     for name in gone:
         del magics.shell.user_ns[name]
-    print("closed; functions and tensors of the old device are gone, run the cells again")
+    print(CLOSED)
+
+
+def close() -> bool:
+    """Close the device; tell whether one was open."""
+    if not has_session():
+        return False
+    session().close()
+    return True
 
 
 #: What each word does.

@@ -10,6 +10,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from slangnb.notebook.candidates import Known, candidates
 from slangnb.notebook.commands import COMMANDS
+from slangnb.notebook.options import option_names
 from slangnb.runtime.function import Function
 from slangnb.runtime.session import has_session, session
 
@@ -51,7 +52,7 @@ class _Completion:
         modules = session().modules if has_session() else {}
         return Known(
             commands=tuple(COMMANDS),
-            options=tuple(o for o in parser._option_string_actions if o.startswith("--")),
+            options=tuple(option_names(parser)),
             functions=tuple(n for n, v in self.magics.shell.user_ns.items() if isinstance(v, Function)),
             modules={name: tuple(module) for name, module in modules.items()},
         )

@@ -7,10 +7,14 @@ from typing import Any
 from IPython.core.interactiveshell import InteractiveShell
 
 from slangnb.devices import driver
-from slangnb.notebook import completion, display, inspection
+from slangnb.notebook import commands, completion, display, inspection
+from slangnb.notebook.first_line import mend
 from slangnb.notebook.magics import SlangMagics
 from slangnb.runtime.session import has_session, session
 from slangnb.views import stored
+
+#: Lines that are shown of what shaders print in one cell.
+MOST_PRINTED = 200
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
@@ -24,6 +28,7 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
     display.register(shell)
     inspection.register(shell)
     completion.register(magics)
+    shell.input_transformers_post.append(mend)
 
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:
@@ -39,9 +44,10 @@ def unload_ipython_extension(shell: InteractiveShell) -> None:
     display.unregister(shell)
     inspection.unregister(shell)
     completion.unregister(shell)
+    shell.input_transformers_post.remove(mend)
     stored.release(shell)  # before the device, which live views read
-    if has_session():
-        session().close()
+    if commands.close():
+        print(commands.CLOSED)
 
 
 def _registered(shell: InteractiveShell) -> SlangMagics | None:
@@ -55,4 +61,17 @@ def _after_cell(_result: Any) -> None:
         s.wait()
         printed = s.device.flush_print_to_string()
         if printed:
-            print(printed, end="" if printed.endswith("\n") else "\n")
+            print(shortened(printed))
+
+
+def shortened(printed: str, most: int = MOST_PRINTED) -> str:
+    """Cut what shaders printed: a line for each of a million threads would bring the page to a halt.
+
+    Examples
+    --------
+    >>> shortened("x=1\\nx=2\\nx=3\\n", most=2)
+    'x=1\\nx=2\\n… 1 more line'
+    """
+    lines = printed.splitlines()
+    more = len(lines) - most
+    return "\n".join(lines[:most] + ([f"… {more:,} more line{'s' * (more > 1)}"] if more > 0 else []))

@@ -27,13 +27,12 @@ def importable() -> list[str]:
 def instead_of(path: str) -> str:
     """Say what to write for a file that is not there."""
     folder = path.rpartition("/")[0]
-    found = list(
-        dict.fromkeys([*(p.as_posix() for p in _files(Path(folder))), *(f for f in slang_files() if f[-1] != "/")])
-    )
-    names = {Path(f).name: f for f in reversed(found)}
-    close = difflib.get_close_matches(Path(path).name, names, 1, 0.5)
+    found = [p.as_posix() for p in _files(Path(folder))] + [f for f in slang_files() if not f.endswith("/")]
+    stems = {Path(f).stem: f for f in reversed(found)}
+    close = difflib.get_close_matches(Path(path).stem, stems, 1, 0.5)
     if close:
-        return f"did you mean `%slang load {shlex.quote(names[close[0]])}`?"
+        return f"did you mean `%slang load {shlex.quote(stems[close[0]])}`?"
+    found = list(dict.fromkeys(found))
     if found:
         return f"there {'is' if len(found) == 1 else 'are'} {', '.join(found[:5])}" + ", ..." * (len(found) > 5)
     return f"there is no .slang file in the folder {Path.cwd().name}, nor in `shaders`"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+import re
 import time
 from typing import Any
 
@@ -10,13 +11,17 @@ import traitlets
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
 from IPython.core.magic_arguments import argument, argument_group, magic_arguments
 
+from slangnb.compiler.reading.scan import masked
 from slangnb.compiler.torch_source import torch_mark
 from slangnb.errors import CallError
 from slangnb.notebook import checking, commands, torch_cells
 from slangnb.notebook.naming import owner, replaced
-from slangnb.notebook.options import parse, parse_define
+from slangnb.notebook.options import parse, parse_define, target
+from slangnb.runtime.kernelcode import kernel_code
 from slangnb.runtime.module import Module
 from slangnb.runtime.session import Session, has_session, session, set_session
+
+_ENTRY_POINT = re.compile(r"\[\s*(?:shader\s*\(|numthreads\s*\()")
 
 
 @magics_class
@@ -44,16 +49,16 @@ class SlangMagics(Magics):
             set_session(Session(self.backend or None, self.guard, self.guard_seconds))
         return session()
 
-    @magic_arguments()
+    @magic_arguments("%slang")
     @argument("name", nargs="?", help="Name under which other cells import this one: `import NAME;`.")
     @argument_group("Compiling")
     @argument("-b", "--backend", help="Switch to this backend first: cuda, vulkan, metal, d3d12 or software.")
     @argument("-I", "--include", action="append", default=[], metavar="DIR", help="Folder with .slang files to import.")
-    @argument("-D", "--define", action="append", default=[], metavar="NAME=VALUE", help="Preprocessor macro.")
+    @argument("-D", "--define", action="append", default=[], metavar="MACRO", help="Preprocessor macro, as NAME=VALUE.")
     @argument("--force", action="store_true", help="Compile again though nothing has changed.")
     @argument("--torch", action="store_true", help="Compile for PyTorch on CUDA, through slangtorch.")
     @argument_group("Results")
-    @argument("-o", "--only", metavar="F,G", help="Make only these names Python names.")
+    @argument("-o", "--only", metavar="NAMES", help="Make only these names Python names, as f,g.")
     @argument(
         "--show",
         metavar="TARGET",
@@ -62,7 +67,8 @@ class SlangMagics(Magics):
     @argument("--check", action="store_true", help="Compare the gradients with differences, on small random inputs.")
     @argument("--time", action="store_true", help="Say how long it took.")
     @argument("-q", "--quiet", action="store_true", help="No summary line.")
-    @argument("-n", "--name", dest="name_option", help="Same as the name alone.")
+    @argument("-n", "--name", dest="name_option", metavar="NAME", help="Same as the name alone.")
+    @argument("-h", "--help", action="store_true", help="Print this text.")
     @cell_magic
     def slang(self, line: str, cell: str) -> None:
         """Compile the cell; its functions and structs become Python names.
@@ -71,7 +77,14 @@ class SlangMagics(Magics):
         A cell with [TorchEntryPoint], [CudaKernel] or [AutoPyBindCUDA] is compiled through slangtorch.
         """
         options = parse(self.slang.parser, "%%slang", line)  # pyright: ignore[reportAttributeAccessIssue]
+        if options.help:
+            print(self.slang.__doc__, end="")
+            return
         name = options.name_option or options.name
+        if not cell.strip():
+            raise empty_cell(name)
+        if options.show:
+            options.show = target(options.show)
         start = time.perf_counter()
         label = f"In[{len(self.shell.user_ns.get('In', [])) - 1}]"  # execution_count may be one ahead already
         if options.torch or torch_mark(cell):
@@ -102,7 +115,9 @@ class SlangMagics(Magics):
             checking.check(commands.functions_of(module), name or label, options.quiet or self.quiet)
         if options.show:
             for function in commands.functions_of(module):
-                print(commands.code(function, options.show, backward=False))
+                print(kernel_code(function, options.show))
+
+    slang.__doc__ = (slang.__doc__ or "").removeprefix("::\n\n")  # IPython writes it for Sphinx
 
     def export(self, module: Any, name: str | None, only: str | None, instead: str = "") -> list[str]:
         """Push the module's names into the notebook; those of Python's own and of modules stay what they are.
@@ -158,6 +173,16 @@ class SlangMagics(Magics):
         commands.run(self, line)
 
 
+def empty_cell(name: str | None) -> CallError:
+    """Say that there is nothing below ``%%slang``; who meant a command learns how to write that."""
+    if name in commands.COMMANDS:
+        return CallError(f"the cell has no code below `%%slang {name}`", remedy=f"the command is `%slang {name}`")
+    return CallError(
+        "the cell is empty: `%%slang` compiles the code below it",
+        remedy="write a function there, as `float twice(float x) { return 2 * x; }`; `%%slang?` shows the options",
+    )
+
+
 def summary(module: Module) -> str:
     """Say in one line what a module defines.
 
@@ -173,4 +198,9 @@ def summary(module: Module) -> str:
         names = ", ".join(p.name for p in info.signature.parameters) if info.signature else "..."
         parts.append(f"{info.name}({names})" + (" [differentiable]" if info.differentiable else ""))
     parts += [f"struct {n}" for n in module if n not in {f.info.name for f in commands.functions_of(module)}]
+    if not parts and any(_ENTRY_POINT.search(masked(text)) for text in session().texts_of(module)):
+        return (
+            "compiled entry points, which are not called from Python: "
+            "write a plain function, as `float twice(float x) { return 2 * x; }`; slangnb makes the kernel"
+        )
     return "compiled " + (", ".join(parts) or "an empty module: it defines no function and no struct")

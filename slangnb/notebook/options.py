@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import shlex
 from typing import Any
 
 from IPython.core.error import UsageError
 
 from slangnb.errors import CallError
+from slangnb.runtime.kernelcode import TARGETS
 
 
 def without_comment(line: str) -> str:
@@ -40,10 +42,44 @@ def parse(parser: Any, magic: str, line: str) -> Any:
     """
     try:
         words = shlex.split(without_comment(line))
-        return parser.parse_args(words)
+        found, extra = parser.parse_known_args(words)
     except (UsageError, ValueError) as error:
         message = str(error).strip() or "the options are not complete"
         raise CallError(f"{magic}: {message}", remedy=f"{magic}? shows all options") from None
+    option = next((word for word in extra if word.startswith("-")), None)
+    if option is not None:
+        close = difflib.get_close_matches(option, option_names(parser), 1, 0.5)
+        remedy = f"did you mean `{close[0]}`?" if close else f"{magic}? shows all options"
+        raise CallError(f"{magic}: there is no option {option}", remedy=remedy)
+    if extra:
+        name = " ".join([found.name, *extra])
+        remedy = f"write `{magic} {'_'.join(name.split())}`; {magic}? shows all options"
+        raise CallError(f"{magic}: the name of a cell is one word, not {name!r}", remedy=remedy)
+    return found
+
+
+def option_names(parser: Any) -> list[str]:
+    """Give the long names of a parser's options."""
+    return [name for name in parser._option_string_actions if name.startswith("--")]
+
+
+def target(text: str) -> str:
+    """Give the target that a word means: those of `TARGETS`, and ``spirv`` for its text.
+
+    Raises
+    ------
+    CallError
+        For another word.
+
+    Examples
+    --------
+    >>> target("spirv"), target("hlsl")
+    ('spirv-asm', 'hlsl')
+    """
+    wanted = "spirv-asm" if text == "spirv" else text
+    if wanted not in TARGETS:
+        raise CallError(f"there is no target {text!r}", remedy=f"one of {', '.join(TARGETS)}")
+    return wanted
 
 
 def parse_define(text: str) -> tuple[str, str]:

@@ -16,6 +16,8 @@ GOOD = ["%load_ext slangnb", "%%slang\nfloat f(float x)\n{   return x + 1;\n}", 
 WRONG = {
     "source": ["%load_ext slangnb", "%%slang\nfloat f(float x)\n{   return x + yy;\n}"],
     "call": [*GOOD[:2], "f(y=1.0)"],
+    "place": ["%load_ext slangnb", "# a comment\n%%slang\nfloat f(float x) { return x; }"],
+    "empty": ["%load_ext slangnb", "%%slang"],
     "option": ["%load_ext slangnb", "%%slang --nonsense\nfloat f(float x) { return x; }"],
 }
 
