@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -161,3 +163,11 @@ def test_help_names_pythons_side() -> None:
     words = HELP.split("import slangnb as sn\n")[1]
     named = {line.split("(")[0].removeprefix("sn.") for line in words.splitlines() if line.startswith("sn.")}
     assert named == {"tensor", "show", "value_and_grad", "gradcheck", "Parameter"} and named <= set(dir(sn))
+
+
+def test_a_notebook_without_torch_says_what_to_install(shell: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    notebook = Path(__file__).parents[2] / "notebooks" / "04-inside-pytorch.ipynb"
+    first = next(c for c in json.loads(notebook.read_text("utf-8"))["cells"] if c["cell_type"] == "code")
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(ModuleNotFoundError, match="this notebook needs PyTorch: run `%pip install torch` in a cell"):
+        run(shell, "".join(first["source"]))
