@@ -126,6 +126,7 @@ def device_part(
     `marked` is false where it is known that all elements are finite.
     """
     kind = at.layout.kind
+    colours = kind == "rgb" and not gradient
     part = part_of(reader.view, at)
     part = part.taken((slice(None), slice(None) if kind == "line" else slice(*rows), slice(*columns)))
     if kind == "line" and steps[1] > 1:
@@ -136,13 +137,13 @@ def device_part(
     if kind == "line" or steps == (1, 1):
         array = reader.gather(part)
         array = array if kind in ("facets", "rgb") else array[0]
-        return Part(single(array), marks(array))
-    if kind == "rgb":
+        return Part(single(reduce.unit(array) if colours else array), marks(array))
+    if colours:
         array, found = _thinned(reader, part, steps, marked)
         every = Marks(*(np.stack([m] * part.sizes[0]) for m in (found.nan, found.pos_inf, found.neg_inf)))
-        return Part(single(array), every)
+        return Part(single(reduce.unit(array)), every)
     cells = _blocks(reader, part, steps, gradient, marked)
-    if kind == "facets":
+    if kind in ("facets", "rgb"):
         return Part(single(cells.drawn), cells.marks)
     return Part(single(cells.drawn[0]), _first(cells.marks))
 
@@ -182,7 +183,6 @@ def _colours(reader: Reader, part: View, panel: Panel) -> Panel:
 def _thinned(reader: Reader, part: View, steps: tuple[int, int], marked: bool) -> tuple[Array, Marks]:
     """Read the first element of each block of colours; layers come first, the marks have none."""
     array = reader.gather(part.taken((slice(None), slice(None, None, steps[0]), slice(None, None, steps[1]))))
-    array = array / np.float64(255) if array.dtype.kind == "u" else array
     if not marked or reader.dtype.kind != "f":
         none = np.zeros(array.shape[1:], np.bool_)
         return array, Marks(none, none, none)

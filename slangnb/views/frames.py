@@ -195,7 +195,8 @@ def pixels(
         data.append(raw)
     few = window.steps == (1, 1) and max(p.array.size for p in parts.values()) <= MOST_EXACT
     few = few and all(p.array.dtype == np.float32 for p in parts.values())
-    numbers = exact and window.kind != "line" and few
+    # What is drawn as colours is brought to 0 to 1, and may have gone through a gamma: it is not the elements.
+    numbers = exact and window.kind not in ("line", "rgb") and few
     if numbers:
         # Multiples of four, as a Float32Array wants them.
         data.append(b"\0" * (-sum(map(len, data)) % 4))

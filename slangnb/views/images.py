@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from slangnb.errors import CallError
 from slangnb.views.measure import Array, Floats, Marks
 from slangnb.views.model import PairModel, Panel
+from slangnb.views.reduce import unit
 from slangnb.views.source import Axes, Number, Source, Window, single
 from slangnb.views.text import number
 
@@ -107,13 +109,25 @@ def with_gamma(model: PairModel, gamma: float = 2.2) -> PairModel:
 def _as_colours(panel: Panel) -> Panel:
     """Put components that were drawn apart, because they are outside of 0 to 1, together as colours."""
     if panel.kind == "rgb":
-        return panel
+        return replace(panel, array=unit(panel.array))
     found = Marks(*(np.asarray(m.any(axis=0)) for m in (panel.marks.nan, panel.marks.pos_inf, panel.marks.neg_inf)))
     labels = tuple("rgba"[: len(panel.labels)])
     array = np.ascontiguousarray(np.moveaxis(panel.array, 0, -1))
     if panel.array.dtype.kind in "iu":
         array = array / np.float64(np.iinfo(panel.array.dtype).max)
     return replace(panel, kind="rgb", array=array, marks=found, labels=labels, histogram=None)
+
+
+def _brightest(dtype: str) -> int:
+    """Give the number of a type in words that is drawn white.
+
+    Examples
+    --------
+    >>> _brightest("uint16"), _brightest("int3"), _brightest("half4")
+    (65535, 2147483647, 1)
+    """
+    found = re.match(r"u?int(8|16|32|64)?", dtype)
+    return int(np.iinfo(found[0] if found[1] else f"{found[0]}32").max) if found else 1
 
 
 def _cut(panel: Panel) -> str:
@@ -157,9 +171,9 @@ class LightSource(Source):
         if found.kind not in ("rgb", "facets") or len(found.value.array) not in (3, 4):
             return found
         array = np.moveaxis(found.value.array, 0, -1)
-        # Bytes that were drawn as components are still bytes.
-        if found.kind == "facets" and self.dtype.startswith("uint8"):
-            array = array / np.float64(255)
+        # Integers that were drawn as components are still integers.
+        if found.kind == "facets":
+            array = array / np.float64(_brightest(self.dtype))
         drawn = np.moveaxis(encode(array, self._gamma), -1, 0)
         return replace(found, kind="rgb", value=replace(found.value, array=single(drawn)))
 

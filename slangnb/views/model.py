@@ -52,7 +52,8 @@ class Panel:
     ----------
     kind : "scalar", "line", "image", "facets", "rgb" or "empty"
     array : numpy array
-        scalar (), line (k, n), image (rows, columns), facets (k, rows, columns), rgb (rows, columns, 3 or 4).
+        scalar (), line (k, n), image (rows, columns), facets (k, rows, columns), rgb (rows, columns, 3 or 4),
+        which is of bytes, or of numbers from 0 to 1.
     limits, marks, stats
         `marks` has the shape of `array` (for rgb without the last axis); `stats` are of the whole tensor.
     upper : numpy array or None

@@ -8,6 +8,7 @@ from matplotlib.collections import PolyCollection
 
 from slangnb.views.measure import Mask
 from slangnb.views.model import Panel, Role
+from slangnb.views.reduce import unit
 from slangnb.views.style import (
     CELLS,
     DRAWABLE,
@@ -33,7 +34,7 @@ def image(ax: Axes, panel: Panel, role: Role, layer: int | None, size: tuple[flo
     rows, columns = drawn.shape[:2]
     extent = (-0.5, columns * panel.steps[1] - 0.5, rows * panel.steps[0] - 0.5, -0.5)
     if panel.kind == "rgb":
-        pixels = np.nan_to_num(np.clip(drawn.astype(np.float64), 0, 1), nan=1.0)
+        pixels = np.nan_to_num(np.clip(unit(drawn).astype(np.float64), 0, 1), nan=1.0)
         ax.imshow(pixels, extent=extent, aspect="auto", interpolation="nearest", origin="upper")
     else:
         ax.imshow(

@@ -281,14 +281,24 @@ def colours(image: Array, steps: tuple[int, int]) -> tuple[Array, Marks]:
     Returns
     -------
     drawn : array (ceil(rows / steps[0]), ceil(columns / steps[1]), 3 or 4)
-        Numbers from 0 to 1.
     marks : Marks
         Whether any component of any element of the block is not finite; without the last axis.
     """
     whole = marks(image)
     found = Marks(*(_any_in_block(m, steps) for m in (whole.nan, whole.pos_inf, whole.neg_inf)))
     drawn = image[:: steps[0], :: steps[1]]
-    return (drawn / np.float64(255) if drawn.dtype.kind == "u" else drawn), found
+    return drawn, found
+
+
+def unit(colours: Array) -> Array:
+    """Give colours as numbers from 0 to 1, to draw them.
+
+    Examples
+    --------
+    >>> unit(np.array([0, 255], np.uint8)), unit(np.array([0.25]))
+    (array([0., 1.]), array([0.25]))
+    """
+    return colours / np.float64(255) if colours.dtype.kind == "u" else colours
 
 
 def _any_in_block(mask: Mask, steps: tuple[int, int]) -> Mask:

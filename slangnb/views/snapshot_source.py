@@ -13,6 +13,7 @@ from slangnb.errors import CallError
 from slangnb.views.axes import Axes
 from slangnb.views.measure import Array, Marks
 from slangnb.views.model import PairModel, Panel, Role
+from slangnb.views.reduce import unit
 from slangnb.views.snapshots import Frame
 from slangnb.views.source import Number, Part, Source, Window, check_index, cut, exact, single
 
@@ -182,7 +183,8 @@ def _image(panel: Panel, down: tuple[int, int], across: tuple[int, int], compone
     if component is not None and array.ndim == 3:
         return Part(single(array[component][part]), _cut_marks(marks, (component, *part)))
     index = (..., *part)
-    return Part(single(array[index]), _cut_marks(marks, index))
+    drawn = unit(array[index]) if panel.kind == "rgb" else array[index]
+    return Part(single(drawn), _cut_marks(marks, index))
 
 
 def _cut_marks(marks: Marks, index: Any) -> Marks:

@@ -62,6 +62,7 @@ class Part:
     array : float32 array
         Or float64, where single precision does not hold the numbers.
         Of an image (rows, columns), with components (components, rows, columns), of a line (lines, columns).
+        Colours are numbers from 0 to 1.
         Unreduced it holds NaN and infinities; reduced, NaN where a block has no finite element.
     upper : float32 array or None
         Of a reduced line: `array` holds the smallest and `upper` the largest element of each column.
@@ -306,13 +307,14 @@ def _cut_part(
         low, high, found, _ = reduce.envelope(part, most)
         return Part(single(low), found, single(high))
     part = part[..., rows[0] : rows[1], :]
+    colours = at.layout.kind == "rgb" and not gradient
     if steps == (1, 1):
-        return Part(single(part), marks(part))
-    if at.layout.kind == "rgb":
+        return Part(single(reduce.unit(part) if colours else part), marks(part))
+    if colours:
         drawn, found = reduce.colours(np.moveaxis(part, 0, -1), steps)
         layers = len(part)
         every = Marks(*(np.stack([m] * layers) for m in (found.nan, found.pos_inf, found.neg_inf)))
-        return Part(single(np.moveaxis(drawn, -1, 0)), every)
+        return Part(single(reduce.unit(np.moveaxis(drawn, -1, 0))), every)
     if part.ndim == 2:
         drawn, found = reduce.blocks(part, steps, about_zero=gradient)
         return Part(single(drawn), found)

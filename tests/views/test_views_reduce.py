@@ -125,4 +125,4 @@ def test_colours_are_whole_and_marked() -> None:
     drawn, found = colours(image, (2, 2))
     assert drawn.shape == (2, 2, 3)
     assert found.nan.tolist() == [[False, False], [False, True]]
-    assert colours(np.full((1, 1, 3), 255, np.uint8), (1, 1))[0].tolist() == [[[1.0, 1.0, 1.0]]]
+    assert colours(np.full((1, 1, 3), 255, np.uint8), (1, 1))[0].tolist() == [[[255, 255, 255]]]

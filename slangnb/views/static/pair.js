@@ -879,7 +879,7 @@ class View {
   }
 
   here(p, row, column) {
-    const f = this.frame;
+    const f = this.frame, most = this.meta.heading.startsWith("uint8") ? 1 : 255;
     const join = all => all.length > 1 ? `(${all.join(", ")})` : all[0];
     if (f.kind === "line") {
       const i = Math.min(p.width - 1, Math.floor((column - f.columns[0]) / (f.columns[1] - f.columns[0]) * p.width));
@@ -888,7 +888,7 @@ class View {
     const r = Math.floor((row - f.rows[0]) / f.steps[0]), c = Math.floor((column - f.columns[0]) / f.steps[1]);
     const at = k => (k * p.height + r) * p.width + c;
     return join(Array.from({ length: p.layers }, (_, k) =>
-      p.numbers ? written(p.numbers[at(k)]) : p.colours ? written(p.colour[at(k)] / 255, 3) : p.mode && p.mode !== "signed" ? "…" : written(decoded(p.codes[at(k)], p.scale), 3)));
+      p.numbers ? written(p.numbers[at(k)]) : p.colours ? written(p.colour[at(k)] / most, 3) : p.mode && p.mode !== "signed" ? "…" : written(decoded(p.codes[at(k)], p.scale), 3)));
   }
 
   indexOf(row, column) {
