@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slangnb.errors import CallError
 from slangnb.views import stored
+from slangnb.views.alive import LiveView
 from slangnb.views.model import PairModel
-from slangnb.views.pair import MOST_LIVE
 from slangnb.views.snapshots import (
     Frame,
     Norms,
@@ -23,7 +23,7 @@ from slangnb.views.snapshots import (
     wanted,
 )
 from slangnb.views.source import Source
-from slangnb.views.still import KINDS, StillView, checked_path, chosen, table
+from slangnb.views.still import checked_path, table
 from slangnb.views.text import number
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ MOST_NORMS = 2048
 PAGE_FRAMES, GIF_FRAMES = 24, 32
 
 
-class History(StillView):
+class History(LiveView):
     """Snapshots of tensors and their gradients over steps, bounded in number and in bytes.
 
     Where a browser watches, it comes alive: the pair view at the last step, with a slider to the other steps and a
@@ -78,6 +78,7 @@ class History(StillView):
             raise CallError(f"a history of {limit!r} snapshots", remedy="keep at least 3, as in History(limit=64)")
         if isinstance(limit_bytes, bool) or not isinstance(limit_bytes, int) or limit_bytes < 1:
             raise CallError(f"limit_bytes is {limit_bytes!r}", remedy="give a number of bytes, as in 64 << 20")
+        super().__init__()
         self.limit, self.limit_bytes = limit, limit_bytes
         self._title = title
         self._sources = tuple(sources)
@@ -86,7 +87,6 @@ class History(StillView):
         self._norms: tuple[Norms, ...] = ()
         self._last_norms: Norms | None = None
         self._count, self._stride, self._norm_stride = 0, 1, 1
-        self._widgets: list[LivePair] = []
 
     @property
     def title(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -226,56 +226,23 @@ class History(StillView):
         """
         if self._latest is None:
             raise CallError("the history has no steps yet", remedy="call history.update or history.add first")
-        made = self.make_widgets("")
-        if len(made) == 1:
-            return made[0]
-        import ipywidgets
+        return super().widget
 
-        return ipywidgets.VBox(made)
+    @property
+    def _rows(self) -> int:
+        return 0 if self._latest is None else len(self._latest.models)
 
-    def make_widgets(self, key: str) -> list[LivePair]:
-        """Make widgets that draw over the static picture of that key; those without a key stand by themselves."""
-        count = 0 if self._latest is None else len(self._latest.models)
-        if not 0 < count <= (MOST_LIVE if key else count):
-            return []
+    def _make(self, key: str) -> list[LivePair]:
         # anywidget is only needed, and only imported, where there is something to be alive in.
         from slangnb.views.history_live import make_widgets
 
-        made = make_widgets(lambda: self._snapshots, key)
-        self._widgets = [w for w in self._widgets if w.comm is not None] + made
-        return made
-
-    @property
-    def alive(self) -> bool:
-        """Whether something of it is alive in a page."""
-        return any(widget.comm is not None for widget in self._widgets)
+        return make_widgets(lambda: self._snapshots, key)
 
     def measure(self) -> None:
         """Snapshots do not change: there is nothing to take before other code writes to the tensors."""
 
     def follow(self) -> None:
         """A history takes a snapshot when it is told to."""
-
-    def _repr_mimebundle_(
-        self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
-    ) -> tuple[dict[str, str], dict[str, dict[str, int]]]:
-        kept = chosen(include, exclude)
-        return self.bundle(stored.place(self) if "text/html" in kept else "", kept)
-
-    def _ipython_display_(self) -> None:
-        """Show the value of a cell so that it can be drawn again; IPython does the rest as ever."""
-        publisher = stored.publisher()
-        if publisher is None:
-            raise NotImplementedError
-        data, metadata = self._repr_mimebundle_()
-        publisher.publish(data=data, metadata=metadata)
-
-    def bundle(self, key: str, kinds: Collection[str] = KINDS) -> tuple[dict[str, str], dict[str, dict[str, int]]]:
-        """Give what is displayed, by MIME type; in the page it has that name."""
-        data, metadata = self._bundle(kinds)
-        if "text/html" in data:
-            data["text/html"] = stored.named(data["text/html"], key)
-        return data, metadata
 
     def save(self, path: str | Path) -> Path:
         """Write the history to a file.
@@ -302,8 +269,7 @@ class History(StillView):
             return super().save(target)
         from slangnb.views.history_page import to_gif
 
-        chosen = self._chosen(GIF_FRAMES)
-        target.write_bytes(to_gif(chosen))
+        target.write_bytes(to_gif(self._chosen(GIF_FRAMES)))
         return target
 
     def _chosen(self, most: int) -> tuple[Frame, ...]:

@@ -1,4 +1,4 @@
-"""Writes pair views as HTML without scripts: the picture, its caption, and a table of the numbers.
+"""What stands beside the picture of a pair view in HTML: the same in words, and a table of the numbers.
 
 Nothing but inline styles, in the colours of the page it lands on, so that it reads in light and dark themes.
 """
@@ -8,10 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from slangnb.views.figure import page_size
 from slangnb.views.model import PairModel, Panel, Role
-from slangnb.views.still import document as whole_page
-from slangnb.views.still import figure
 from slangnb.views.text import alternative, heading, mean, number
 
 _COLUMNS = ("min", "max", "mean", "std", "norm", "zeros", "NaN", "+Inf", "-Inf")
@@ -54,34 +51,14 @@ def _section(model: PairModel) -> str:
     return f'<div style="margin-top:0.3em">{line}</div>' + ("" if model.value.stats.empty else _table(model))
 
 
-def fragment(models: Sequence[PairModel], *pictures: bytes, title: str = "") -> str:
-    """Write a `<figure>` that stands by itself: the picture inside, and its numbers folded away below it.
-
-    Parameters
-    ----------
-    models : sequence of PairModel
-    *pictures : bytes
-        Their picture; a second one is for dark themes.
-    title : str
-
-    Returns
-    -------
-    str
-        Holds no scripts, ids, addresses or times; the same models and picture give the same text.
+def sections(models: Sequence[PairModel]) -> str:
+    """Write what each tensor is, what deserves attention in it, and its numbers as a table.
 
     Examples
     --------
     >>> import numpy as np
     >>> from slangnb.views.model import pair_model
-    >>> page = fragment([pair_model(np.array(1.0), name="a < b")], b"")
-    >>> "a &lt; b" in page, "<script" in page
-    (True, False)
+    >>> "a &lt; b" in sections([pair_model(np.array(1.0), name="a < b")])
+    True
     """
-    sections = "".join(_section(model) for model in models)
-    return figure(pictures, alternative_text(models, title), page_size(models, title)[0], sections)
-
-
-def document(models: Sequence[PairModel], *pictures: bytes, title: str = "") -> str:
-    """Write a whole HTML file around `fragment`."""
-    name = title or ", ".join(model.name for model in models)
-    return whole_page(name, fragment(models, *pictures, title=title))
+    return "".join(_section(model) for model in models)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from slangnb.errors import BackendError, CallError
 from slangnb.views.flow import FlowView, wants_flow
-from slangnb.views.pair import Bundle, PairView
+from slangnb.views.pair import PairView
 from slangnb.views.source import Source, source
 from slangnb.views.sources import rows
-from slangnb.views.still import StillView
+from slangnb.views.still import Bundle, StillView
 
 if TYPE_CHECKING:
     from slangnb.views.history import History
@@ -47,7 +47,7 @@ def show(
     gamma: float | None = None,
     history: bool = False,
     **named: Any,
-) -> PairView | StillView:
+) -> StillView:
     """Show values and their gradients side by side.
 
     Parameters

@@ -16,6 +16,9 @@ from slangnb.views.overlay import Pictures, data_url, stored_pictures
 if TYPE_CHECKING:
     from slangnb.views.page import Drawing
 
+Bundle = tuple[dict[str, str], dict[str, dict[str, int]]]
+"""Data and metadata by MIME type."""
+
 KINDS = ("text/plain", "text/html", "image/png")
 CSS_PIXELS = 96
 #: Pixels per inch of a picture that a notebook stores.
@@ -69,24 +72,30 @@ class StillView(ABC):
     @cached_property
     def _stored(self) -> Pictures:
         """The picture as a notebook keeps it, for light themes and for dark ones."""
+        return self._pictures()
+
+    def _pictures(self) -> Pictures:
         from slangnb.views.page import render_both
 
         return stored_pictures(*render_both(*self._drawing(), STORED_DPI))
 
     @property
     def _fragment(self) -> str:
-        return figure(self._stored[1:], self._alternative(), self._drawing()[0][0], self._table())
+        return self._figure(self._stored[1:])
+
+    def _figure(self, pictures: tuple[bytes, ...]) -> str:
+        return figure(pictures, self._alternative(), self._drawing()[0][0], self._table())
 
     def _page(self) -> str:
         return document(self.title, self._fragment)
 
     def _repr_mimebundle_(
         self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
-    ) -> tuple[dict[str, str], dict[str, dict[str, int]]]:
+    ) -> Bundle:
         """Give text, script-free HTML and PNG as one bundle, as IPython asks for it."""
         return self._bundle(chosen(include, exclude))
 
-    def _bundle(self, kinds: Collection[str]) -> tuple[dict[str, str], dict[str, dict[str, int]]]:
+    def _bundle(self, kinds: Collection[str]) -> Bundle:
         width, height = self._drawing()[0]
         makers = {
             "text/plain": lambda: repr(self),
@@ -94,16 +103,35 @@ class StillView(ABC):
             "image/png": lambda: base64.b64encode(self._stored.png).decode("ascii"),
         }
         data = {kind: make() for kind, make in makers.items() if kind in kinds}
+        # The size in CSS pixels keeps the picture sharp on dense screens instead of twice as large.
         metadata = {"image/png": {"width": round(CSS_PIXELS * width), "height": round(CSS_PIXELS * height)}}
         return data, metadata if "image/png" in data else {}
 
     def save(self, path: str | Path) -> Path:
-        """Write the view to a file that ends in ".png" or ".html", and give its path.
+        """Write the view to a file.
+
+        Parameters
+        ----------
+        path : str or Path
+            Ends in ".png" or ".html". A page is complete in itself: it needs no other file.
+
+        Returns
+        -------
+        Path
+            Where it was written.
 
         Raises
         ------
         CallError
             The ending is another one, or the folder is not there.
+
+        Examples
+        --------
+        >>> from slangnb.views import show
+        >>> show(x=[1.0, 2.0]).save("x.gif")
+        Traceback (most recent call last):
+        slangnb.errors.CallError: cannot save a view as '.gif'
+        remedy: end the name in .png or .html, as in view.save('x.png')
         """
         target = checked_path(path, (".png", ".html"))
         if target.suffix.lower() == ".png":

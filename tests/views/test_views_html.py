@@ -6,8 +6,8 @@ from html.parser import HTMLParser
 
 import numpy as np
 
-from slangnb.views.html import document, fragment
-from slangnb.views.model import pair_model
+from slangnb.views.model import PairModel, pair_model
+from slangnb.views.pair import PairView
 
 VOID = {"img", "meta"}
 
@@ -41,8 +41,16 @@ def model(name: str = "height"):
     return pair_model(np.array([-0.5, 0.0, 1.0], np.float32), gradient, name=name, device="llvmpipe")
 
 
+def fragment(*models: PairModel, title: str = "") -> str:
+    return PairView(models, title)._fragment
+
+
+def document(*models: PairModel, title: str = "") -> str:
+    return PairView(models, title)._page()
+
+
 def test_picture_alternative_text_and_numbers() -> None:
-    text = fragment([model()], b"picture")
+    text = PairView([model()])._figure((b"picture",))
     image = next(attributes for tag, attributes in parse(text).tags if tag == "img")
     assert image["src"] == "data:image/png;base64," + base64.b64encode(b"picture").decode()
     assert image["alt"] == ("height: float32 (3,) on llvmpipe, value from -0.5 to 1; gradient from -2 to 0.5, 1 NaN")
@@ -54,21 +62,21 @@ def test_picture_alternative_text_and_numbers() -> None:
 
 def test_user_text_is_escaped() -> None:
     nasty = '<script>alert("1")</script>&'
-    for text in (fragment([model(nasty)], b"", title=nasty), document([model(nasty)], b"", title=nasty)):
+    for text in (fragment(model(nasty), title=nasty), document(model(nasty), title=nasty)):
         tags = [tag for tag, _ in parse(text.replace("<!doctype html>", "")).tags]
         assert "script" not in tags
         assert "<script" not in text
 
 
 def test_no_scripts_ids_or_fixed_colours() -> None:
-    text = fragment([model(), pair_model(np.zeros((0, 3)), name="empty")], b"")
+    text = PairView([model(), pair_model(np.zeros((0, 3)), name="empty")])._figure((b"",))
     tags = parse(text).tags
     assert not any("id" in attributes or "class" in attributes for _, attributes in tags)
     assert not re.search(r"<script|onclick|https?:|color:\s*#|background:\s*#", text)
 
 
 def test_a_document_is_complete() -> None:
-    text = document([model(), model("other")], b"", title="")
+    text = document(model(), model("other"))
     assert text.startswith("<!doctype html>")
     assert "<title>height, other</title>" in text
     parse(text)
