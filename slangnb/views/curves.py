@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from operator import itemgetter
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter
 
-from slangnb.views.measure import Array, Mask, limits
+from slangnb.views.measure import Array, Marks, limits
 from slangnb.views.model import Panel, Role
 from slangnb.views.style import (
     COMPONENTS,
@@ -91,7 +91,7 @@ def _from_zero(panel: Panel, role: Role) -> bool:
     return max(abs(lo), abs(hi)) / 2 <= 4 * (hi / 2 - lo / 2) or lo == hi
 
 
-def _mark_line(ax: Axes, positions: Array, marks: Sequence[Mask], words: bool) -> None:
+def _mark_line(ax: Axes, positions: Array, marks: Marks, words: bool) -> None:
     places = (("NaN", "x", 0.0), ("+Inf", "^", 1.0), ("-Inf", "v", 0.0))
     along = ax.get_xaxis_transform()
     for (word, shape, height), mask in zip(places, marks, strict=True):
@@ -174,8 +174,8 @@ def stems(ax: Axes, panel: Panel, role: Role, width: float) -> None:
                     family=MONO,
                     color=INK,
                 )
-    masks = (panel.marks.nan[0], panel.marks.pos_inf[0], panel.marks.neg_inf[0])
-    _mark_line(ax, x, masks, words=int(sum(m.sum() for m in masks)) <= FEW)
+    masks = panel.marks.map(itemgetter(0))
+    _mark_line(ax, x, masks, words=sum(int(mask.sum()) for mask in masks) <= FEW)
     plain_axes(ax)
     if written:
         ax.set_yticks([])
@@ -216,7 +216,7 @@ def curve(ax: Axes, panel: Panel, width: float) -> None:
             ax.plot(x, low, color=colour, lw=1.5, marker=dots, ms=2.6)
         else:
             ax.fill_between(x, low, finite(panel.upper[row]), color=colour, alpha=0.85, lw=0.8)
-        _mark_line(ax, x, (panel.marks.nan[row], panel.marks.pos_inf[row], panel.marks.neg_inf[row]), words=False)
+        _mark_line(ax, x, panel.marks.map(itemgetter(row)), words=False)
     value_ticks(ax.yaxis, 5)
     if panel.labels:
         _end_labels(ax, panel, (lo, hi))
@@ -262,7 +262,7 @@ def area(ax: Axes, panel: Panel, row: int, width: float) -> None:
         ax.fill_between(x, 0, np.minimum(low, 0), where=kept, color=NEGATIVE_SOFT, lw=0)
         ax.fill_between(x, low, high, color=INK, alpha=0.35, lw=0.5)
     ax.axhline(0, color=MUTED, lw=0.7)
-    _mark_line(ax, x, (panel.marks.nan[row], panel.marks.pos_inf[row], panel.marks.neg_inf[row]), words=False)
+    _mark_line(ax, x, panel.marks.map(itemgetter(row)), words=False)
     value_ticks(ax.yaxis, 4 if len(panel.array) == 1 else 2)
     if panel.labels:
         ax.text(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,7 +106,7 @@ def device_panel(
     cells = cells or _blocks(reader, part, steps, gradient, bool(stats.not_finite))
     array, found = cells.drawn, cells.marks
     if kind != "facets":
-        array, found = array[0], Marks(found.nan[0], found.pos_inf[0], found.neg_inf[0])
+        array, found = array[0], found.map(itemgetter(0))
     said = _with(panel.caption, said_blocks(steps, False))
     return replace(panel, array=array, marks=found, histogram=counts, caption=said)
 
@@ -133,19 +134,18 @@ def device_part(
         across = np.linspace(0, part.sizes[2], most + 1).astype(np.int64)
         cells = reader.cells(part, np.arange(part.sizes[1] + 1), across, "both", marked=marked)
         assert cells.high is not None
-        return Part(single(cells.drawn[0]), _first(cells.marks), single(cells.high[0]))
+        return Part(single(cells.drawn[0]), cells.marks.map(itemgetter(0)), single(cells.high[0]))
     if kind == "line" or steps == (1, 1):
         array = reader.gather(part)
         array = array if kind in ("facets", "rgb") else array[0]
         return Part(single(reduce.unit(array) if colours else array), marks(array))
     if colours:
         array, found = _thinned(reader, part, steps, marked)
-        every = Marks(*(np.stack([m] * part.sizes[0]) for m in (found.nan, found.pos_inf, found.neg_inf)))
-        return Part(single(reduce.unit(array)), every)
+        return Part(single(reduce.unit(array)), found.map(lambda mask: np.stack([mask] * len(array))))
     cells = _blocks(reader, part, steps, gradient, marked)
     if kind in ("facets", "rgb"):
         return Part(single(cells.drawn), cells.marks)
-    return Part(single(cells.drawn[0]), _first(cells.marks))
+    return Part(single(cells.drawn[0]), cells.marks.map(itemgetter(0)))
 
 
 def element_of(reader: Reader, index: tuple[int, ...]) -> Array:
@@ -168,7 +168,7 @@ def _line(reader: Reader, part: View, panel: Panel, cells: Cells | None) -> Pane
         panel,
         array=cells.drawn[0],
         upper=cells.high[0],
-        marks=_first(cells.marks),
+        marks=cells.marks.map(itemgetter(0)),
         positions=(across[:-1] + across[1:] - 1) / 2.0,
         caption=_with(panel.caption, said_envelope(count)),
     )
@@ -188,8 +188,7 @@ def _thinned(reader: Reader, part: View, steps: tuple[int, int], marked: bool) -
         return array, Marks(none, none, none)
     down, across = _edges(part, steps)
     found = reader.cells(part, down, across, "zero", marked=True).marks
-    masks = (found.nan, found.pos_inf, found.neg_inf)
-    return array, Marks(*(np.logical_or.reduce(mask, axis=0) for mask in masks))
+    return array, found.map(lambda mask: np.logical_or.reduce(mask, axis=0))
 
 
 def _blocks(reader: Reader, part: View, steps: tuple[int, int], gradient: bool, marked: bool) -> Cells:
@@ -204,10 +203,6 @@ def _columns(part: View) -> tuple[Edges, Edges]:
     """Give the cells of a long line, as `reduce.envelope` takes them."""
     across = np.linspace(0, part.sizes[2], reduce.LINE_COLUMNS + 1).astype(np.int64)
     return np.arange(part.sizes[1] + 1), across
-
-
-def _first(found: Marks) -> Marks:
-    return Marks(found.nan[0], found.pos_inf[0], found.neg_inf[0])
 
 
 def _with(caption: str, said: str) -> str:

@@ -15,7 +15,7 @@ from slangnb.views.measure import Array, Limits, Stats
 from slangnb.views.measure import limits as exact_limits
 from slangnb.views.model import PairModel, Role
 from slangnb.views.palette import GRADIENT_MAP, MAGNITUDE_MAP, VALUE_MAPS
-from slangnb.views.quantise import SIGN_LIMITS, centred, quantise, robust, signs, softness
+from slangnb.views.quantise import CODES, NAN, SIGN_LIMITS, centred, quantise, robust, signs, softness
 from slangnb.views.source import Number, Part, Window
 
 #: Numbers that go along with their colours, so that hovering asks nobody.
@@ -94,9 +94,9 @@ def choose_limits(look: Look, parts: Mapping[Role, Part], stats: Mapping[Role, S
 
 def _marked(codes: Array) -> list[list[int]]:
     """Say where elements are not finite: layer, row, column, code; a lone one can be smaller than a pixel."""
-    if codes.size == 0 or codes.max() < 253:  # as nearly always; to look where they are takes longer
+    if codes.size == 0 or codes.max() < NAN:  # as nearly always; to look where they are takes longer
         return []
-    where = np.argwhere(codes >= 253)
+    where = np.argwhere(codes >= NAN)
     if not 0 < len(where) <= MOST_MARKS:
         return []
     return [[*at.tolist(), int(codes[tuple(at)])] for at in where]
@@ -114,7 +114,7 @@ def _image(role: Role, part: Part, limits: Limits, look: Look) -> tuple[dict[str
     # Blocks whose extreme element is finite can hold others that are not: they are marked all the same.
     marks = part.marks
     if array.shape[-1] and marks.any:
-        for mask, code in ((marks.nan, 253), (marks.pos_inf, 254), (marks.neg_inf, 255)):
+        for mask, code in zip(marks, CODES, strict=True):
             codes[mask.reshape(codes.shape)] = code
     layers, height, width = codes.shape
     about = {
@@ -143,7 +143,7 @@ def _line(part: Part, limits: Limits) -> tuple[dict[str, Any], bytes]:
     arrays: list[Array] = [part.array] if part.upper is None else [part.array, part.upper]
     if any(a.dtype == np.float64 for a in arrays):
         about["unit"], about["offset"], arrays = _scaled(arrays)
-    marks = _marked(np.select([part.marks.nan, part.marks.pos_inf, part.marks.neg_inf], [253, 254, 255], 0)[:, None])
+    marks = _marked(np.select([*part.marks], CODES, 0)[:, None])
     about |= {"upper": part.upper is not None, "marks": marks}
     return about, b"".join(np.ascontiguousarray(a, "<f4").tobytes() for a in arrays)
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from slangnb.errors import CallError
-from slangnb.views.measure import Array, Floats, Marks
+from slangnb.views.measure import Array, Floats
 from slangnb.views.model import PairModel, Panel
 from slangnb.views.reduce import unit
 from slangnb.views.source import Axes, Number, Source, Window, single
@@ -110,7 +110,7 @@ def _as_colours(panel: Panel) -> Panel:
     """Put components that were drawn apart, because they are outside of 0 to 1, together as colours."""
     if panel.kind == "rgb":
         return replace(panel, array=unit(panel.array))
-    found = Marks(*(np.asarray(m.any(axis=0)) for m in (panel.marks.nan, panel.marks.pos_inf, panel.marks.neg_inf)))
+    found = panel.marks.map(lambda mask: np.logical_or.reduce(mask, axis=0))
     labels = tuple("rgba"[: len(panel.labels)])
     array = np.ascontiguousarray(np.moveaxis(panel.array, 0, -1))
     if panel.array.dtype.kind in "iu":

@@ -7,7 +7,7 @@ float32 array is neither overflowed nor copied whole.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,10 +74,25 @@ class Marks:
     pos_inf: Mask
     neg_inf: Mask
 
+    def __iter__(self) -> Iterator[Mask]:
+        """Go through the masks: NaN, +Inf, -Inf."""
+        return iter((self.nan, self.pos_inf, self.neg_inf))
+
+    def map(self, change: Callable[[Mask], Array]) -> Marks:
+        """Change each mask in the same way.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> marks(np.array([[1.0, np.inf]])).map(lambda mask: mask[0]).pos_inf
+        array([False,  True])
+        """
+        return Marks(*map(change, self))
+
     @property
     def any(self) -> bool:
         """Whether anything is marked."""
-        return bool(self.nan.any() or self.pos_inf.any() or self.neg_inf.any())
+        return any(mask.any() for mask in self)
 
 
 @dataclass(frozen=True, eq=False)

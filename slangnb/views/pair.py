@@ -176,8 +176,8 @@ def _state(models: Sequence[PairModel]) -> int:
         found = zlib.crc32(f"{plain(model)}{model.caption}{model.note}".encode(), found)
         for _, panel in model.panels:
             found = zlib.crc32(repr((panel.limits, panel.text)).encode(), found)
-            drawn: list[Array | None] = [panel.array, panel.marks.nan, panel.marks.pos_inf, panel.marks.neg_inf]
-            drawn += [panel.upper, None if panel.histogram is None else panel.histogram.counts]
+            drawn: list[Array | None] = [panel.array, *panel.marks, panel.upper]
+            drawn += [None if panel.histogram is None else panel.histogram.counts]
             for array in drawn:
                 found = zlib.crc32(b"" if array is None else array.tobytes(), found)
     return found

@@ -17,7 +17,7 @@ from slangnb.views.measure import Array, Floats, Limits
 Codes = NDArray[np.uint8]
 
 STEPS = 252
-NAN, POS_INF, NEG_INF = 253, 254, 255
+NAN, POS_INF, NEG_INF = CODES = 253, 254, 255
 #: Of the largest number: what lies below this share is drawn linearly on a symmetric logarithmic scale.
 LINEAR_SHARE = 1e-3
 #: Of the scale on which a sign is -1, 0 or 1.

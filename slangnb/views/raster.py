@@ -30,7 +30,7 @@ from slangnb.views.text import number
 def image(ax: Axes, panel: Panel, role: Role, layer: int | None, size: tuple[float, float]) -> None:
     """Draw an image (or one component of it) through the colour map of its role."""
     drawn = panel.array if layer is None else panel.array[layer]
-    masks = [m if layer is None else m[layer] for m in (panel.marks.nan, panel.marks.pos_inf, panel.marks.neg_inf)]
+    masks = [mask if layer is None else mask[layer] for mask in panel.marks]
     rows, columns = drawn.shape[:2]
     extent = (-0.5, columns * panel.steps[1] - 0.5, rows * panel.steps[0] - 0.5, -0.5)
     if panel.kind == "rgb":

@@ -153,7 +153,7 @@ def envelope(lines: Array, columns: int = LINE_COLUMNS) -> tuple[Floats, Floats,
     high = np.maximum.reduceat(np.where(finite, values, -np.inf), starts, axis=1)
     low[np.isposinf(low)] = np.nan
     high[np.isneginf(high)] = np.nan
-    reduced = Marks(*(np.logical_or.reduceat(m, starts, axis=1) for m in (found.nan, found.pos_inf, found.neg_inf)))
+    reduced = found.map(lambda mask: np.logical_or.reduceat(mask, starts, axis=1))
     return low, high, reduced, (starts + ends - 1) / 2.0
 
 
@@ -235,8 +235,8 @@ def blocks(image: Array, steps: tuple[int, int], *, about_zero: bool) -> tuple[F
 def layers(images: Array, steps: tuple[int, int], *, about_zero: bool) -> tuple[Floats, Marks]:
     """Reduce images (k, rows, columns) as `blocks` does, each by itself."""
     found = [blocks(image, steps, about_zero=about_zero) for image in images]
-    masks = [(m.nan, m.pos_inf, m.neg_inf) for _, m in found]
-    return np.stack([drawn for drawn, _ in found]), Marks(*(np.stack(group) for group in zip(*masks, strict=True)))
+    masks = zip(*(marked for _, marked in found), strict=True)
+    return np.stack([drawn for drawn, _ in found]), Marks(*map(np.stack, masks))
 
 
 def extreme(low: Floats, high: Floats, centre: Floats) -> Floats:
@@ -284,8 +284,7 @@ def colours(image: Array, steps: tuple[int, int]) -> tuple[Array, Marks]:
     marks : Marks
         Whether any component of any element of the block is not finite; without the last axis.
     """
-    whole = marks(image)
-    found = Marks(*(_any_in_block(m, steps) for m in (whole.nan, whole.pos_inf, whole.neg_inf)))
+    found = marks(image).map(lambda mask: _any_in_block(mask, steps))
     drawn = image[:: steps[0], :: steps[1]]
     return drawn, found
 

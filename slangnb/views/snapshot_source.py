@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import fields
-from typing import Any
 
 import numpy as np
 
 from slangnb.errors import CallError
 from slangnb.views.axes import Axes
-from slangnb.views.measure import Array, Marks
+from slangnb.views.measure import Array
 from slangnb.views.model import PairModel, Panel, Role
 from slangnb.views.reduce import unit
 from slangnb.views.snapshots import Frame
@@ -170,7 +168,7 @@ def _column(at: int, size: int, width: int) -> int:
 def _line(panel: Panel, across: tuple[int, int]) -> Part:
     part = slice(*across)
     upper = None if panel.upper is None else single(panel.upper[:, part])
-    return Part(single(panel.array[:, part]), _cut_marks(panel.marks, (slice(None), part)), upper)
+    return Part(single(panel.array[:, part]), panel.marks.map(lambda mask: mask[:, part]), upper)
 
 
 def _image(panel: Panel, down: tuple[int, int], across: tuple[int, int], component: int | None) -> Part:
@@ -179,16 +177,12 @@ def _image(panel: Panel, down: tuple[int, int], across: tuple[int, int], compone
     if panel.kind == "rgb":
         array = np.moveaxis(array, -1, 0)
         # One mask for all components of a colour.
-        marks = Marks(*(np.broadcast_to(getattr(marks, f.name), array.shape) for f in fields(marks)))
+        marks = marks.map(lambda mask: np.broadcast_to(mask, array.shape))
     if component is not None and array.ndim == 3:
-        return Part(single(array[component][part]), _cut_marks(marks, (component, *part)))
+        return Part(single(array[component][part]), marks.map(lambda mask: mask[component][part]))
     index = (..., *part)
     drawn = unit(array[index]) if panel.kind == "rgb" else array[index]
-    return Part(single(drawn), _cut_marks(marks, index))
-
-
-def _cut_marks(marks: Marks, index: Any) -> Marks:
-    return Marks(marks.nan[index], marks.pos_inf[index], marks.neg_inf[index])
+    return Part(single(drawn), marks.map(lambda mask: mask[index]))
 
 
 def _at(panel: Panel, index: tuple[int, ...]) -> Number:

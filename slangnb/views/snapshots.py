@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -78,13 +78,11 @@ def slim(model: PairModel) -> PairModel:
 
 def _slim(panel: Panel) -> Panel:
     upper = None if panel.upper is None else _single(panel.upper, panel)
-    marks = panel.marks
-    # A mask without a mark takes one byte.
-    marks = replace(marks, **{f.name: _mask(getattr(marks, f.name)) for f in fields(marks)})
-    return replace(panel, array=_single(panel.array, panel), upper=upper, marks=marks)
+    return replace(panel, array=_single(panel.array, panel), upper=upper, marks=panel.marks.map(_mask))
 
 
 def _mask(mask: Mask) -> Mask:
+    # A mask without a mark takes one byte.
     return mask if mask.any() else np.broadcast_to(np.zeros((), np.bool_), mask.shape)
 
 
@@ -113,7 +111,7 @@ def size(models: Sequence[PairModel]) -> int:
 
 def _size(panel: Panel) -> int:
     counted = 0 if panel.histogram is None else panel.histogram.counts.nbytes + panel.histogram.edges.nbytes
-    arrays = [panel.array, panel.upper, panel.positions, panel.marks.nan, panel.marks.pos_inf, panel.marks.neg_inf]
+    arrays = [panel.array, panel.upper, panel.positions, *panel.marks]
     return counted + sum(_held(a) for a in arrays if a is not None)
 
 

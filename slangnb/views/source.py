@@ -312,9 +312,9 @@ def _cut_part(
         return Part(single(reduce.unit(part) if colours else part), marks(part))
     if colours:
         drawn, found = reduce.colours(np.moveaxis(part, 0, -1), steps)
-        layers = len(part)
-        every = Marks(*(np.stack([m] * layers) for m in (found.nan, found.pos_inf, found.neg_inf)))
-        return Part(single(reduce.unit(np.moveaxis(drawn, -1, 0))), every)
+        return Part(
+            single(reduce.unit(np.moveaxis(drawn, -1, 0))), found.map(lambda mask: np.stack([mask] * len(part)))
+        )
     if part.ndim == 2:
         drawn, found = reduce.blocks(part, steps, about_zero=gradient)
         return Part(single(drawn), found)
