@@ -15,10 +15,9 @@ import numpy as np
 
 from slangnb.errors import CallError
 from slangnb.views.measure import Array
-from slangnb.views.source import ArraySource, is_tensor
+from slangnb.views.source import LARGEST_READ, ArraySource, is_tensor
+from slangnb.views.text import device_words
 from slangnb.views.textures import is_texture, texture_array
-
-_LARGEST = 256 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,9 +126,9 @@ def torch_reading(tensor: Any, name: str = "tensor") -> Reading:
     if device == "meta":
         raise CallError(f"{name} is a tensor on torch's meta device, which holds no numbers")
     size = tensor.numel() * tensor.element_size()
-    if size > _LARGEST:
+    if size > LARGEST_READ:
         raise CallError(
-            f"{name} has {size / 2**20:.0f} MiB; no more than {_LARGEST >> 20} MiB are read to draw a torch tensor",
+            f"{name} has {size / 2**20:.0f} MiB; no more than {LARGEST_READ >> 20} MiB are read to draw a torch tensor",
             remedy="show a part of it: show(x[:n])",
         )
     # Asking a tensor that is no leaf for its gradient warns, unless it was told to retain it.
@@ -162,9 +161,7 @@ def texture_reading(texture: Any, name: str = "texture") -> Reading:
     array, remark = texture_array(texture, name)
     channels = len(array.shape) and array.shape[-1]
     several = channels in (2, 3, 4) and texture.format.name[:2] in ("rg", "bg")
-    return Reading(
-        array, None, (channels,) if several else (), texture.device.info.adapter_name.split(" (", 1)[0].strip(), remark
-    )
+    return Reading(array, None, (channels,) if several else (), device_words(texture.device), remark)
 
 
 def pair_arrays(thing: Any, name: str) -> Reading:

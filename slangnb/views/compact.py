@@ -28,7 +28,7 @@ _BLOCKS = (2, 3)
 _PALE = 0xE8
 
 
-def compact(png: bytes, *, dark: bool = False) -> bytes:
+def compact(png: bytes) -> bytes:
     """Store a picture of colour maps with one byte a pixel, a third of the room; the eye sees no difference.
 
     Where even that is large, because much is seen, what the colour maps draw gets half of the resolution or a third.
@@ -37,8 +37,7 @@ def compact(png: bytes, *, dark: bool = False) -> bytes:
     Parameters
     ----------
     png : bytes
-    dark : bool
-        Whether its paper is dark.
+        Its paper is light.
 
     Returns
     -------
@@ -58,14 +57,14 @@ def compact(png: bytes, *, dark: bool = False) -> bytes:
     with Image.open(io.BytesIO(png)) as opened:
         whole = opened.convert("RGB")
     holder = Image.new("P", (1, 1))
-    holder.putpalette(_table(dark))
+    holder.putpalette(_table())
     # Dithering would make noise of flat areas, and a larger file.
     small = own = whole.quantize(palette=holder, dither=Image.Dither.NONE)
     for count in _TRIED if len(png) > _LARGE else ():
         # Curves have colours of their own; looking for them takes longer.
         if alike(small, whole):
             break
-        small = in_few(whole, count, dark)
+        small = in_few(whole, count, dark=False)
     if not alike(small, whole):
         small = whole
     data = _written(small)
@@ -125,26 +124,30 @@ def _blocks(array: np.ndarray, side: int) -> np.ndarray:
 
 def _paper_of(picture: PILImage, paper: tuple[int, ...]) -> PILImage:
     """Give a mask of the pixels that are paper."""
-    from PIL import Image, ImageChops
+    from PIL import Image
 
-    red, green, blue = ImageChops.difference(picture, Image.new("RGB", picture.size, paper)).split()
-    return ImageChops.lighter(ImageChops.lighter(red, green), blue).point([255] + [0] * 255)
+    return apart(picture, Image.new("RGB", picture.size, paper)).point([255] + [0] * 255)
+
+
+def apart(one: PILImage, other: PILImage) -> PILImage:
+    """Say how far the colours of two pictures are apart, pixel by pixel."""
+    from PIL import ImageChops
+
+    red, green, blue = ImageChops.difference(one, other).split()
+    return ImageChops.lighter(ImageChops.lighter(red, green), blue)
 
 
 def alike(small: PILImage, whole: PILImage) -> bool:
     """Say whether the eye takes one for the other."""
-    from PIL import ImageChops
-
-    red, green, blue = ImageChops.difference(small.convert("RGB"), whole).split()
-    counts = ImageChops.lighter(ImageChops.lighter(red, green), blue).histogram()
+    counts = apart(small.convert("RGB"), whole).histogram()
     return sum(counts[FARTHEST + 1 :]) <= 0.01 * sum(counts)
 
 
-def _table(dark: bool) -> bytes:
+def _table() -> bytes:
     from slangnb.views.style import INK, MUTED
 
     maps = _some("viridis", _VALUE).tobytes() + _some("balance", _GRADIENT).tobytes()
-    table = maps + _to_paper(INK, _INK, dark) + _to_paper(MUTED, _MUTED, dark) + _marks(dark)
+    table = maps + _to_paper(INK, _INK, False) + _to_paper(MUTED, _MUTED, False) + _marks(False)
     return table + table[-3:] * (256 - len(table) // 3)
 
 

@@ -70,14 +70,3 @@ class View:
                 found.append((stride, size))
         found = found or [(1, 1)]
         return View(tuple(size for _, size in found), tuple(stride for stride, _ in found), self.offset)
-
-
-def reach(view: View) -> int:
-    """Give one more than the place of the last number.
-
-    Examples
-    --------
-    >>> reach(View((2, 3), (3, 1), 4))
-    10
-    """
-    return view.offset + 1 + sum((size - 1) * stride for size, stride in zip(view.sizes, view.strides, strict=True))

@@ -13,7 +13,7 @@ from slangnb.views.axes import Arrangement
 from slangnb.views.device import Cells, Reader
 from slangnb.views.device_layout import View
 from slangnb.views.measure import Array, Histogram, Marks, Stats, limits, marks
-from slangnb.views.model import Panel, said_blocks, said_envelope
+from slangnb.views.model import Panel, join_words, said_blocks, said_envelope
 from slangnb.views.source import Part, single
 from slangnb.views.text import elements
 
@@ -107,7 +107,7 @@ def device_panel(
     array, found = cells.drawn, cells.marks
     if kind != "facets":
         array, found = array[0], found.map(itemgetter(0))
-    said = _with(panel.caption, said_blocks(steps, False))
+    said = join_words(panel.caption, said_blocks(steps, False))
     return replace(panel, array=array, marks=found, histogram=counts, caption=said)
 
 
@@ -170,13 +170,13 @@ def _line(reader: Reader, part: View, panel: Panel, cells: Cells | None) -> Pane
         upper=cells.high[0],
         marks=cells.marks.map(itemgetter(0)),
         positions=(across[:-1] + across[1:] - 1) / 2.0,
-        caption=_with(panel.caption, said_envelope(count)),
+        caption=join_words(panel.caption, said_envelope(count)),
     )
 
 
 def _colours(reader: Reader, part: View, panel: Panel) -> Panel:
     array, found = _thinned(reader, part, panel.steps, bool(panel.stats.not_finite))
-    said = _with(panel.caption, said_blocks(panel.steps, True))
+    said = join_words(panel.caption, said_blocks(panel.steps, True))
     return replace(panel, array=np.moveaxis(array, 0, -1), marks=found, caption=said)
 
 
@@ -203,10 +203,6 @@ def _columns(part: View) -> tuple[Edges, Edges]:
     """Give the cells of a long line, as `reduce.envelope` takes them."""
     across = np.linspace(0, part.sizes[2], reduce.LINE_COLUMNS + 1).astype(np.int64)
     return np.arange(part.sizes[1] + 1), across
-
-
-def _with(caption: str, said: str) -> str:
-    return "; ".join(dict.fromkeys(part for part in (caption, said) if part))
 
 
 def _text(reader: Reader) -> str:

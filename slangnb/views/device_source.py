@@ -8,25 +8,33 @@ from typing import TYPE_CHECKING, Any
 from slangnb.compiler.reflection import innermost_scalar
 from slangnb.errors import BackendError, CallError
 from slangnb.runtime.session import has_session, session
-from slangnb.runtime.tensors import SCALARS, check_extent
+from slangnb.runtime.tensors import SCALARS, check_extent, extent
 from slangnb.views import reduce
 from slangnb.views.axes import Arrangement, Axes, arrange
 from slangnb.views.device import Cells, Reader
-from slangnb.views.device_layout import View, reach
+from slangnb.views.device_layout import View
 from slangnb.views.device_panel import cells_of_all, device_panel, device_part, element_of, part_of
 from slangnb.views.device_text import KEYS
 from slangnb.views.measure import Array, Histogram, Stats
 from slangnb.views.model import PairModel, Panel, drawn_as, is_colour, join_panels, said_last_axis
-from slangnb.views.source import ArraySource, Number, Source, Window, check_index, exact, spans
-from slangnb.views.text import dtype_words
+from slangnb.views.source import (
+    LARGEST_READ,
+    ArraySource,
+    Number,
+    Source,
+    Window,
+    check_index,
+    exact,
+    is_struct,
+    spans,
+)
+from slangnb.views.text import device_words, dtype_words
 
 if TYPE_CHECKING:
     import slangpy
 
     from slangnb.runtime.session import Session
 
-#: Bytes of a tensor that are read where its device is not that of the session.
-LARGEST_READ = 256 << 20
 #: Tensors of at most so many numbers are read whole: that is as fast, and all of them are at hand.
 SMALL = reduce.LARGE
 #: Kernels count elements, and Vulkan the bytes of a buffer, in 32 bits.
@@ -47,7 +55,7 @@ class TensorSource(Source):
         dtype = tensor.dtype
         self.name = name
         check_open(tensor, name)
-        if type(dtype).__name__ == "StructType":
+        if is_struct(tensor):
             raise CallError(
                 f"{name} is a tensor of the struct {dtype.full_name}, which has no single picture",
                 remedy="show its fields: keep them as a dict of tensors and write show({'a': a, 'b': b})",
@@ -57,7 +65,7 @@ class TensorSource(Source):
         self._shape = tuple(tensor.shape.as_tuple())
         self._element = tuple(dtype.shape.as_tuple())
         self.shape, self.element = drawn_as(self._shape, self._element)
-        self.device = _short(tensor.device.info.adapter_name)
+        self.device = device_words(tensor.device)
         self._large = math.prod(self._shape + self._element) > SMALL
         self._inner: ArraySource | None = None
         self._read_before = 0
@@ -254,7 +262,8 @@ def reader(owner: Session, tensor: slangpy.Tensor) -> Reader | None:
     strides = (*(s * per_element for s in tensor.strides.as_tuple()), *inner)
     view = View((*tensor.shape.as_tuple(), *element), strides, tensor.offset * per_element)
     # A view of stride 0 can have more elements than its buffer.
-    return Reader(owner, tensor.storage, scalar, stored, view) if max(view.count, reach(view)) < 1 << 32 else None
+    most = max(view.count, extent(view.sizes, view.strides, view.offset))
+    return Reader(owner, tensor.storage, scalar, stored, view) if most < 1 << 32 else None
 
 
 def _size(scalar: str) -> int:
@@ -276,8 +285,3 @@ def _gradient(tensor: slangpy.Tensor) -> tuple[slangpy.Tensor | None, str]:
     if kept.dtype.shape.as_tuple() != tensor.dtype.shape.as_tuple():
         return None, f"gradient not shown: its elements are {kept.dtype.full_name}"
     return kept, "" if out is not None else "the gradient shown is the seed (grad_in)"
-
-
-def _short(adapter: str) -> str:
-    """Leave out versions and widths: "llvmpipe (LLVM 15.0.6, 256 bits)" is "llvmpipe"."""
-    return adapter.split(" (", 1)[0].strip()

@@ -207,7 +207,10 @@ def _draw_row(page: Page, row: _Row, top: float) -> None:
 
 def page_size(models: Sequence[PairModel], title: str = "") -> tuple[float, float]:
     """Give the width and height in inches of the picture that `to_png` makes."""
-    rows = [_plan(model) for model in models]
+    return _size([_plan(model) for model in models], title)
+
+
+def _size(rows: Sequence[_Row], title: str) -> tuple[float, float]:
     return max(row.width for row in rows), sum(row.height for row in rows) + (0.36 if title else 0.0)
 
 
@@ -224,10 +227,10 @@ def drawing(models: Sequence[PairModel], title: str = "") -> Drawing:
             _draw_row(page, row, top)
             top += row.height
 
-    return page_size(models, title), draw
+    return _size(rows, title), draw
 
 
-def to_png(models: PairModel | Sequence[PairModel], dpi: int = DPI, *, title: str = "", quick: bool = False) -> bytes:
+def to_png(models: PairModel | Sequence[PairModel], dpi: int = DPI, *, title: str = "") -> bytes:
     """Draw pair views under one another.
 
     Parameters
@@ -237,8 +240,6 @@ def to_png(models: PairModel | Sequence[PairModel], dpi: int = DPI, *, title: st
         Pixels per inch; a row with a gradient is 9.4 inches wide.
     title : str
         Written above all rows.
-    quick : bool
-        Whether others compress it.
 
     Returns
     -------
@@ -253,4 +254,4 @@ def to_png(models: PairModel | Sequence[PairModel], dpi: int = DPI, *, title: st
     b'PNG'
     """
     models = [models] if isinstance(models, PairModel) else list(models)
-    return render(*drawing(models, title), dpi, quick=quick)
+    return render(*drawing(models, title), dpi)

@@ -27,6 +27,8 @@ MOST_STACKED = 4
 MOST_DRAWN = 64
 #: Norms further apart than this deserve a word.
 FAR = 1e6
+#: More elements than this are counted, in so many bins.
+_FEW, _BINS = 48, 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,14 +114,14 @@ def _finite(array: Array) -> Floats:
     return flat[np.isfinite(flat)]
 
 
-def _counted(kept: Floats, few: int = 48, bins: int = 32) -> Histogram | None:
+def _counted(kept: Floats) -> Histogram | None:
     """Count elements in bins where they are too many to be drawn one by one."""
-    if kept.size <= few:
+    if kept.size <= _FEW:
         return None
     low, high = float(kept.min()), float(kept.max())
     if not math.isfinite(high - low) or high - low <= 1e-12 * max(abs(low), abs(high)) or high - low < 1e-300:
         return None
-    counts, edges = np.histogram(kept, bins)
+    counts, edges = np.histogram(kept, _BINS)
     return Histogram(counts.astype(np.int64), edges)
 
 

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 
 from slangnb.views.flow import MOST_DRAWN, FlowModel, FlowRow, FlowSide
-from slangnb.views.page import DPI, Drawing, Page, render, shorten
+from slangnb.views.page import Drawing, Page, shorten
 from slangnb.views.style import (
     GRID,
     INK,
@@ -67,11 +67,6 @@ def drawing(model: FlowModel, title: str = "gradient flow") -> Drawing:
             page.fit(caption, _PAGE - 2 * _NAME)
 
     return page_size(model), draw
-
-
-def to_png(model: FlowModel, dpi: int = DPI, *, title: str = "gradient flow") -> bytes:
-    """Draw the flow as a PNG; the same model gives the same bytes."""
-    return render(*drawing(model, title), dpi)
 
 
 def _heads(page: Page) -> None:

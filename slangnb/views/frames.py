@@ -157,9 +157,7 @@ def _scaled(arrays: list[Array]) -> tuple[float, float, list[Array]]:
     return unit, offset, [(a - offset) / unit for a in arrays]
 
 
-def pixels(
-    window: Window, look: Look, stats: Mapping[Role, Stats], *, exact: bool = True
-) -> tuple[dict[str, Any], bytes]:
+def pixels(window: Window, look: Look, stats: Mapping[Role, Stats]) -> tuple[dict[str, Any], bytes]:
     """Write a window as bytes.
 
     Parameters
@@ -168,15 +166,14 @@ def pixels(
     look : Look
     stats : dict
         Of the whole tensor, by role: limits do not change when one zooms.
-    exact : bool
-        Send the numbers along where they are few.
 
     Returns
     -------
     about : dict
         Can be written as JSON.
     data : bytes
-        Of each panel its codes (or its bytes of colour, or of a line its numbers), then of each its numbers.
+        Of each panel its codes (or its bytes of colour, or of a line its numbers), then of each its numbers, where
+        they are few.
     """
     parts: dict[Role, Part] = {"value": window.value}
     if window.gradient is not None:
@@ -196,7 +193,7 @@ def pixels(
     few = window.steps == (1, 1) and max(p.array.size for p in parts.values()) <= MOST_EXACT
     few = few and all(p.array.dtype == np.float32 for p in parts.values())
     # What is drawn as colours is brought to 0 to 1, and may have gone through a gamma: it is not the elements.
-    numbers = exact and window.kind not in ("line", "rgb") and few
+    numbers = window.kind not in ("line", "rgb") and few
     if numbers:
         # Multiples of four, as a Float32Array wants them.
         data.append(b"\0" * (-sum(map(len, data)) % 4))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 import zlib
@@ -37,6 +38,14 @@ def has_page() -> bool:
     """Whether the cell that runs now was sent by a page."""
     current = shell()
     return current is not None and from_browser(current.kernel.get_parent(), os.environ)
+
+
+def running_loop() -> asyncio.AbstractEventLoop | None:
+    """Give the loop that runs in this thread."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
 
 
 class Keys:

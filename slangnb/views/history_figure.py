@@ -22,6 +22,8 @@ _PAGE, _LEFT, _RIGHT, _GAP = 9.4, 1.1, 0.25, 0.25
 _TOP, _STEP, _ROW_GAP, _STRIP, _TICKS = 0.56, 0.4, 0.26, 0.09, 0.24
 _NORMS_TALL, _NORMS_FOOT, _CAPTION, _NAMES = 1.15, 0.3, 0.34, 0.85
 _MOST_ROWS = 4
+# Pictures of one or two steps are as wide as those of three.
+_WIDE = (_PAGE - _LEFT - _RIGHT - 2 * _GAP) / 3
 
 
 def page_size(frames: Sequence[Frame], norms: Sequence[Norms]) -> tuple[float, float]:
@@ -48,11 +50,6 @@ def _panel(frame: Frame, place: int, role: Role) -> Panel | None:
     return model.value if role == "value" else model.gradient
 
 
-def _wide(frames: Sequence[Frame]) -> float:
-    # Pictures of one or two steps are as wide as those of three.
-    return (_PAGE - _LEFT - _RIGHT - 2 * _GAP) / 3
-
-
 def _picture(panel: Panel | None, width: float) -> tuple[float, float]:
     """Give the size of one picture."""
     if panel is None or panel.kind in ("scalar", "empty"):
@@ -75,7 +72,7 @@ def _scaled(panel: Panel | None) -> bool:
 def _band(frames: Sequence[Frame], place: int, role: Role) -> float:
     """Give the height of one row of pictures with what is under it."""
     panels = [_panel(frame, place, role) for frame in frames]
-    tall = max(_picture(panel, _wide(frames))[1] for panel in panels)
+    tall = max(_picture(panel, _WIDE)[1] for panel in panels)
     drawn = any(panel is not None and panel.kind not in ("scalar", "empty") for panel in panels)
     return tall + (_TICKS if drawn else 0) + (_STRIP + _TICKS if any(map(_scaled, panels)) else 0) + _ROW_GAP
 
@@ -111,9 +108,8 @@ def drawing(frames: Sequence[Frame], norms: Sequence[Norms], title: str = "histo
 
 def _steps(page: Page, frames: Sequence[Frame]) -> float:
     """Draw the steps as columns; give where they end."""
-    wide = _wide(frames)
     for column, frame in enumerate(frames):
-        left = _LEFT + column * (wide + _GAP)
+        left = _LEFT + column * (_WIDE + _GAP)
         page.text(left, _TOP + 0.18, f"step {frame.step}", size=9.5, weight="bold", color=INK)
     top = _TOP + _STEP
     for place, role in _bands(frames):
@@ -122,18 +118,18 @@ def _steps(page: Page, frames: Sequence[Frame]) -> float:
         page.text(0.3, top + 0.14, label, size=9, color=INK, va="center" if many else "baseline")
         scale: tuple[Panel, float] | None = None
         for column, frame in enumerate(frames):
-            left = _LEFT + column * (wide + _GAP)
+            left = _LEFT + column * (_WIDE + _GAP)
             panel = _panel(frame, place, role)
             if panel is None:
                 page.text(left, top + 0.2, "none", size=8.5, color=MUTED)
                 continue
-            size = _picture(panel, wide)
+            size = _picture(panel, _WIDE)
             _draw(page, panel, role, (left, top), size, first=column == 0)
-            _said(page, panel, left + wide, top - 0.05)
+            _said(page, panel, left + _WIDE, top - 0.05)
             if _scaled(panel):
                 scale = panel, size[1]
         if scale is not None:
-            across = wide * len(frames) + _GAP * (len(frames) - 1)
+            across = _WIDE * len(frames) + _GAP * (len(frames) - 1)
             strip = page.axes(_LEFT, top + scale[1] + _TICKS, across, _STRIP)
             raster.scale_strip(strip, replace(scale[0], histogram=None), role, across)
         top += _band(frames, place, role)

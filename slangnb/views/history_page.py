@@ -85,18 +85,17 @@ _SCRIPT = """<script>
 </script>"""
 
 
-def _drawn(frame: Frame, dpi: int) -> bytes:
-    return to_png(frame.models, dpi, title=f"step {frame.step}")
+def _drawn(frame: Frame) -> bytes:
+    return to_png(frame.models, _DPI, title=f"step {frame.step}")
 
 
-def to_gif(frames: Sequence[Frame], dpi: int = _DPI) -> bytes:
+def to_gif(frames: Sequence[Frame]) -> bytes:
     """Draw frames one after the other, as a GIF that starts again at its end.
 
     Parameters
     ----------
     frames : sequence of Frame
         With limits that all share.
-    dpi : int
 
     Returns
     -------
@@ -114,13 +113,13 @@ def to_gif(frames: Sequence[Frame], dpi: int = _DPI) -> bytes:
         raise CallError("there are no steps to draw", remedy="add steps first")
     wide = max(page_size(frame.models, "step")[0] for frame in frames)
     tall = max(page_size(frame.models, "step")[1] for frame in frames)
-    size = round(wide * dpi), round(tall * dpi)
+    size = round(wide * _DPI), round(tall * _DPI)
     if size[0] * size[1] > _MOST_PIXELS:
         raise CallError(f"a GIF of {size[0]} x {size[1]} pixels is too large", remedy="keep a history of fewer tensors")
     sheets: list[Image.Image] = []
     for frame in frames:
         sheet = Image.new("RGB", size, "#ffffff")
-        sheet.paste(Image.open(io.BytesIO(_drawn(frame, dpi))).convert("RGB"), (0, 0))
+        sheet.paste(Image.open(io.BytesIO(_drawn(frame))).convert("RGB"), (0, 0))
         sheets.append(sheet)
     table = _colour_table(sheets) if _has_colours(frames) else _map_table()
     flat = [sheet.quantize(palette=table, dither=Image.Dither.NONE) for sheet in sheets]

@@ -9,10 +9,11 @@ from dataclasses import replace
 import numpy as np
 
 from slangnb.errors import CallError
+from slangnb.views.axes import Axes
 from slangnb.views.measure import Array, Floats
 from slangnb.views.model import PairModel, Panel
 from slangnb.views.reduce import unit
-from slangnb.views.source import Axes, Number, Source, Window, single
+from slangnb.views.source import Number, Source, Window, single
 from slangnb.views.text import number
 
 

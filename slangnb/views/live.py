@@ -6,7 +6,6 @@ browser, as those of nbconvert, neither compute nor store anything for it.
 
 from __future__ import annotations
 
-import asyncio
 import time
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ import anywidget
 import traitlets
 
 from slangnb.errors import CallError
-from slangnb.views import frames
+from slangnb.views import frames, frontend
 from slangnb.views.axes import Axes, default_axes, with_axis, with_pick
 from slangnb.views.frames import Look
 from slangnb.views.measure import Stats
@@ -84,7 +83,7 @@ class LivePair(anywidget.AnyWidget):
         if left <= 0:
             self._read_again()
         elif not self._waiting:
-            loop = _running_loop()
+            loop = frontend.running_loop()
             if loop is None:
                 self._read_again()
             else:
@@ -221,10 +220,3 @@ class LivePair(anywidget.AnyWidget):
 
 def _stats(model: PairModel) -> dict[Role, Stats]:
     return {role: panel.stats for role, panel in model.panels}
-
-
-def _running_loop() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None

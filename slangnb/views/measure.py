@@ -18,6 +18,8 @@ Array = NDArray[Any]
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
+#: Largest numbers between these are held by single precision: it neither overflows nor loses its steps.
+SINGLE = (1e-30, 1e30)
 _PIECE = 1 << 20
 _BIGGEST = float(np.finfo(np.float64).max)
 

@@ -27,20 +27,6 @@ from slangnb.views.measure import (
 from slangnb.views.reduce import Kind, Layout
 from slangnb.views.text import dtype_words, elements
 
-__all__ = [
-    "Histogram",
-    "Kind",
-    "Layout",
-    "Limits",
-    "Marks",
-    "PairModel",
-    "Panel",
-    "Role",
-    "Stats",
-    "make_panel",
-    "pair_model",
-]
-
 Role = Literal["value", "gradient"]
 
 
@@ -235,8 +221,8 @@ def _line(panel: Panel) -> Panel:
     if count <= reduce.LINE_POINTS:
         return replace(panel, array=lines, marks=marks(lines), positions=np.arange(count, dtype=np.float64))
     low, high, found, positions = reduce.envelope(lines)
-    said = said_envelope(count)
-    return replace(panel, array=low, upper=high, marks=found, positions=positions, caption=_join(panel.caption, said))
+    said = join_words(panel.caption, said_envelope(count))
+    return replace(panel, array=low, upper=high, marks=found, positions=positions, caption=said)
 
 
 def said_envelope(count: int) -> str:
@@ -263,16 +249,17 @@ def _image(panel: Panel, gradient: bool) -> Panel:
     else:
         drawn, found = reduce.layers(image, steps, about_zero=gradient)
     said = said_blocks(steps, False)
-    return replace(panel, array=drawn, marks=found, steps=steps, caption=_join(panel.caption, said))
+    return replace(panel, array=drawn, marks=found, steps=steps, caption=join_words(panel.caption, said))
 
 
 def _colours(panel: Panel, steps: tuple[int, int]) -> Panel:
     image, found = reduce.colours(panel.array, steps)
     said = said_blocks(steps, True)
-    return replace(panel, array=image, marks=found, steps=steps, caption=_join(panel.caption, said))
+    return replace(panel, array=image, marks=found, steps=steps, caption=join_words(panel.caption, said))
 
 
-def _join(*parts: str) -> str:
+def join_words(*parts: str) -> str:
+    """Write what is said about a picture on one line, nothing twice."""
     return "; ".join(dict.fromkeys(part for part in parts if part))
 
 
@@ -282,7 +269,7 @@ def _notes(value: Panel, gradient: Panel | None) -> str:
         parts.append("gradient is 0 everywhere")
     elif gradient is not None and gradient.remark:
         parts.append(f"gradient: {gradient.remark}")
-    return _join(*parts)
+    return join_words(*parts)
 
 
 def pair_model(
@@ -379,6 +366,6 @@ def join_panels(
         device=device,
         value=value,
         gradient=gradient,
-        caption=_join(said, value.caption, gradient.caption if gradient is not None else "", remark),
+        caption=join_words(said, value.caption, gradient.caption if gradient is not None else "", remark),
         note=_notes(value, gradient),
     )

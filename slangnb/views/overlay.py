@@ -6,7 +6,7 @@ import base64
 import io
 from typing import TYPE_CHECKING, NamedTuple
 
-from slangnb.views.compact import alike, compact, in_few
+from slangnb.views.compact import alike, apart, compact, in_few
 
 if TYPE_CHECKING:
     from PIL.Image import Image as PILImage
@@ -125,8 +125,6 @@ def _common(one: PILImage, other: PILImage) -> PILImage:
 
     A browser that scales the two mixes neighbours: at the edge of what is clear, they are still the same.
     """
-    from PIL import ImageChops, ImageFilter
+    from PIL import ImageFilter
 
-    red, green, blue = ImageChops.difference(one, other).split()
-    equal = ImageChops.lighter(ImageChops.lighter(red, green), blue).point([255] + [0] * 255)
-    return equal.filter(ImageFilter.MinFilter(3))
+    return apart(one, other).point([255] + [0] * 255).filter(ImageFilter.MinFilter(3))

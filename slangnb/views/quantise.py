@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from slangnb.views.measure import Array, Floats, Limits
+from slangnb.views.measure import SINGLE, Array, Limits
 
 Codes = NDArray[np.uint8]
 
@@ -22,8 +22,6 @@ NAN, POS_INF, NEG_INF = CODES = 253, 254, 255
 LINEAR_SHARE = 1e-3
 #: Of the scale on which a sign is -1, 0 or 1.
 SIGN_LIMITS = Limits(-1.5, 1.5, True)
-#: Between these, single precision neither overflows nor loses its steps.
-_SINGLE = (1e-30, 1e30)
 
 
 def softness(limits: Limits, scale: str) -> float:
@@ -60,7 +58,7 @@ def quantise(values: Array, limits: Limits, soft: float = 0.0) -> Codes:
     """
     lo, hi = limits.lo, limits.hi
     largest = max(abs(lo), abs(hi))
-    single = values.dtype == np.float32 and _SINGLE[0] < hi - lo and largest < _SINGLE[1]
+    single = values.dtype == np.float32 and SINGLE[0] < hi - lo and largest < SINGLE[1]
     numbers = values if single else values.astype(np.float64)
     if soft:
         lo, hi = math.asinh(lo / soft), math.asinh(hi / soft)
@@ -95,26 +93,6 @@ def signs(values: Array) -> Codes:
     """
     finite = np.where(np.isfinite(values), np.sign(values), values)
     return quantise(finite, SIGN_LIMITS)
-
-
-def numbers_of(codes: Codes, limits: Limits, soft: float = 0.0) -> Floats:
-    """Give the number in the middle of each step; NaN and infinities as they were.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> numbers_of(np.array([0, 126, 252, 253], np.uint8), Limits(-1.0, 1.0)).tolist()
-    [-1.0, 0.0, 1.0, nan]
-    """
-    lo, hi = limits.lo, limits.hi
-    if soft:
-        lo, hi = math.asinh(lo / soft), math.asinh(hi / soft)
-    share = np.arange(STEPS + 1) / STEPS
-    steps = lo * (1 - share) + hi * share
-    table = np.empty(256)
-    table[: STEPS + 1] = np.sinh(steps) * soft if soft else steps
-    table[[NAN, POS_INF, NEG_INF]] = np.nan, np.inf, -np.inf
-    return table[codes]
 
 
 def robust(values: Array, *, symmetric: bool = False) -> Limits | None:

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, LogNorm
 
-from slangnb.views.page import DPI, Drawing, Page, render, shorten
+from slangnb.views.page import Drawing, Page, shorten
 from slangnb.views.scatter import ScatterModel
 from slangnb.views.style import (
     DENSITY,
@@ -56,11 +56,6 @@ def drawing(model: ScatterModel) -> Drawing:
         page.fit(caption, SIZE[0] - 0.5)
 
     return SIZE, draw
-
-
-def to_png(model: ScatterModel, dpi: int = DPI) -> bytes:
-    """Draw the scatter as a PNG; the same model gives the same bytes."""
-    return render(*drawing(model), dpi)
 
 
 def _field(ax: Axes, model: ScatterModel) -> None:

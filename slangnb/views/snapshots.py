@@ -9,12 +9,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from slangnb.views.measure import Array, Limits, Mask
+from slangnb.views.measure import SINGLE, Array, Limits, Mask
 from slangnb.views.model import PairModel, Panel, Role
 
 T = TypeVar("T")
-#: Numbers within this range are kept in single precision.
-_SINGLE = (1e-30, 1e30)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +91,7 @@ def _single(array: Array, panel: Panel) -> Array:
     largest = max(abs(low), abs(high))
     # Numbers that differ by less than single precision tells apart stay as they are.
     near = high - low < 1e-4 * largest
-    inside = largest == 0 or _SINGLE[0] < largest < _SINGLE[1]
+    inside = largest == 0 or SINGLE[0] < largest < SINGLE[1]
     return array.astype(np.float32) if inside and not near else array
 
 

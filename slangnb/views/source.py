@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from slangnb.errors import CallError
 from slangnb.views import reduce
-from slangnb.views.axes import Arrangement, Axes, arrange, default_axes, other_axes, swap, with_axis, with_pick
-from slangnb.views.measure import Array, Histogram, Marks, Stats, histogram, marks, measure
+from slangnb.views.axes import Arrangement, Axes, arrange
+from slangnb.views.measure import SINGLE, Array, Histogram, Marks, Stats, histogram, marks, measure
 from slangnb.views.model import (
     PairModel,
     Panel,
@@ -33,23 +33,11 @@ from slangnb.views.text import dtype_words, elements
 if TYPE_CHECKING:
     import slangpy
 
-__all__ = [
-    "ArraySource",
-    "Axes",
-    "Part",
-    "Source",
-    "Window",
-    "default_axes",
-    "other_axes",
-    "source",
-    "swap",
-    "with_axis",
-    "with_pick",
-]
-
 Floats = NDArray[np.float32] | NDArray[np.float64]
-#: Largest numbers that are drawn in single precision, and how far apart numbers are then, as a part of the largest.
-_SINGLE, _CLOSE = (1e-30, 1e30), 1e-4
+#: How far apart numbers that are drawn in single precision are, as a part of the largest.
+_CLOSE = 1e-4
+#: Bytes that are read of what is not reduced where it lies.
+LARGEST_READ = 256 << 20
 Number = float | int | bool | tuple[float | int | bool, ...]
 
 
@@ -328,7 +316,7 @@ def single(array: Array) -> Floats:
         finite = array[np.isfinite(array)]
         low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
         largest = max(abs(low), abs(high))
-        if largest and (not _SINGLE[0] < largest < _SINGLE[1] or 0 < high - low < _CLOSE * largest):
+        if largest and (not SINGLE[0] < largest < SINGLE[1] or 0 < high - low < _CLOSE * largest):
             return np.ascontiguousarray(array)
     return np.ascontiguousarray(array, dtype=np.float32)
 
@@ -343,6 +331,11 @@ def is_tensor(thing: object) -> TypeGuard[slangpy.Tensor]:
     """Whether something is a SlangPy tensor; does not import SlangPy."""
     module = sys.modules.get("slangpy")
     return module is not None and isinstance(thing, module.Tensor)
+
+
+def is_struct(tensor: slangpy.Tensor) -> bool:
+    """Whether a tensor's elements are structs."""
+    return type(tensor.dtype).__name__ == "StructType"
 
 
 def source(thing: Any, name: str) -> Source:

@@ -6,9 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from slangnb.views.model import PairModel
-from slangnb.views.source import is_tensor, source
-
-__all__ = ["is_tensor", "read", "rows"]
+from slangnb.views.source import is_struct, is_tensor, source
 
 
 def read(thing: Any, name: str) -> PairModel:
@@ -45,7 +43,7 @@ def rows(thing: Any, name: str) -> Iterator[tuple[str, Any]]:
     >>> list(rows({"a": 1, "b": {"c": 2}}, "p"))
     [('p.a', 1), ('p.b.c', 2)]
     """
-    if is_tensor(thing) and type(thing.dtype).__name__ == "StructType":
+    if is_tensor(thing) and is_struct(thing):
         from slangnb.views.tensor_arrays import struct_rows
 
         yield from struct_rows(thing, name)

@@ -137,7 +137,7 @@ class Stored:
         """Name a picture that is about to be displayed, and make what draws over it in a page."""
         key = self._keys.next(self._shell.kernel.get_parent())
         self._hook()
-        self._loop = _running_loop() or self._loop
+        self._loop = frontend.running_loop() or self._loop
         # The cell ran again: what it showed before is gone.
         self._drop(key)
         paged = frontend.has_page()
@@ -170,7 +170,7 @@ class Stored:
         if not self._armed:
             self._armed = True
             self._loop.call_soon_threadsafe(self._later)
-        elif _running_loop() is self._loop:
+        elif frontend.running_loop() is self._loop:
             # A cell that runs for long keeps the clock from ringing.
             for place in mine:
                 if place.since is not None and now - place.since > LONGEST:
@@ -331,10 +331,3 @@ def publisher() -> Any:
 
 def _clock() -> int:
     return session().writes.now if has_session() else 0
-
-
-def _running_loop() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None

@@ -18,7 +18,7 @@ INK, MUTED, GRID, PAPER = "#1b1f24", "#6b7280", "#e5e7eb", "#ffffff"
 VALUE, VALUE_SOFT = "#2c718e", "#b7d3de"
 NEGATIVE, NEGATIVE_SOFT, POSITIVE, POSITIVE_SOFT = "#3f7fb5", "#a8cbe2", "#d9763a", "#f3c29b"
 MARK = "#c026d3"
-MONO, SANS = "DejaVu Sans Mono", "DejaVu Sans"
+MONO = "DejaVu Sans Mono"
 
 FEW, SMALL, CELLS = 8, 64, 8
 # At least 3 to 1 against the paper.

@@ -14,11 +14,11 @@ from slangnb.runtime.tensors import SCALARS, check_extent
 from slangnb.views.adapters import Reading
 from slangnb.views.device_source import check_open
 from slangnb.views.measure import Array
+from slangnb.views.source import LARGEST_READ, is_struct
+from slangnb.views.text import device_words
 
 if TYPE_CHECKING:
     import slangpy
-
-_LARGEST = 256 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,11 +36,6 @@ class StructField:
 def struct_rows(tensor: slangpy.Tensor, name: str) -> list[tuple[str, StructField]]:
     """Name the fields of a tensor of structs, in the order of the struct."""
     return [(f"{name}.{field}" if name else field, StructField(tensor, field)) for field in struct_fields(tensor, name)]
-
-
-def is_struct(tensor: slangpy.Tensor) -> bool:
-    """Whether a tensor's elements are structs."""
-    return type(tensor.dtype).__name__ == "StructType"
 
 
 def tensor_reading(tensor: slangpy.Tensor, name: str) -> Reading:
@@ -63,7 +58,7 @@ def tensor_reading(tensor: slangpy.Tensor, name: str) -> Reading:
         tensor.to_numpy(),
         kept.to_numpy() if kept is not None and same else None,
         tuple(tensor.dtype.shape.as_tuple()),
-        _device(tensor),
+        device_words(tensor.device),
         "" if kept is None or same else "gradient not shown: it is that of the whole tensor",
     )
 
@@ -104,7 +99,7 @@ def struct_fields(tensor: slangpy.Tensor, name: str = "tensor") -> dict[str, Rea
         slope = slopes.get(field)
         fits = slope is not None and slope[0].shape == array.shape and slope[0].dtype.kind == "f"
         found[field] = Reading(
-            array, slope[0] if slope is not None and fits else None, element, _device(tensor), remark
+            array, slope[0] if slope is not None and fits else None, element, device_words(tensor.device), remark
         )
     if not found:
         raise CallError(f"{name} is a tensor of the struct {tensor.dtype.full_name}, which has no fields of numbers")
@@ -115,9 +110,9 @@ def _check(tensor: slangpy.Tensor, name: str) -> None:
     check_open(tensor, name)
     check_extent(tensor, name)
     size = math.prod(tensor.shape.as_tuple()) * tensor.dtype.buffer_layout.stride
-    if size > _LARGEST or (is_struct(tensor) and tensor.storage.size > _LARGEST):
+    if size > LARGEST_READ or (is_struct(tensor) and tensor.storage.size > LARGEST_READ):
         raise CallError(
-            f"{name} has {size / 2**20:.0f} MiB; no more than {_LARGEST >> 20} MiB are read whole",
+            f"{name} has {size / 2**20:.0f} MiB; no more than {LARGEST_READ >> 20} MiB are read whole",
             remedy="show a part of it: show(x[:n])",
         )
 
@@ -125,10 +120,6 @@ def _check(tensor: slangpy.Tensor, name: str) -> None:
 def _gradient(tensor: slangpy.Tensor) -> slangpy.Tensor | None:
     # `.grad` raises where there is none; these two are None.
     return tensor.grad_out if tensor.grad_out is not None else tensor.grad_in
-
-
-def _device(tensor: slangpy.Tensor) -> str:
-    return tensor.device.info.adapter_name.split(" (", 1)[0].strip()
 
 
 def _field_names(tensor: slangpy.Tensor) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -80,6 +80,11 @@ def dtype_words(dtype: np.dtype[np.generic], element: tuple[int, ...] = ()) -> s
     slang = {"float32": "float", "float16": "half", "float64": "double", "int32": "int", "uint32": "uint"}
     base = slang.get(dtype.name, dtype.name)
     return base + "x".join(map(str, element)) if max(element) <= 4 else f"{base}[{']['.join(map(str, element))}]"
+
+
+def device_words(device: Any) -> str:
+    """Name a SlangPy device without versions and widths: "llvmpipe (LLVM 15.0.6, 256 bits)" is "llvmpipe"."""
+    return device.info.adapter_name.split(" (", 1)[0].strip()
 
 
 def mean(stats: Stats) -> str:

@@ -10,13 +10,13 @@ import numpy as np
 
 from slangnb.errors import CallError
 from slangnb.views.measure import Array
+from slangnb.views.source import LARGEST_READ
 
 if TYPE_CHECKING:
     import slangpy
 
 #: Channels of equal size, one number each: "rgba8_unorm_srgb", "r32_float", "bgra8_unorm".
 _PLAIN = re.compile(r"(r|rg|rgb|rgba|bgra|bgrx)(8|16|32)_(float|unorm|snorm|uint|sint)(_srgb)?")
-_LARGEST = 256 << 20
 
 
 def is_texture(thing: object) -> TypeGuard[slangpy.Texture]:
@@ -105,9 +105,9 @@ def texture_array(texture: slangpy.Texture, name: str = "texture") -> tuple[Arra
     if texture.type in (kinds.texture_2d_ms, kinds.texture_2d_ms_array):
         raise CallError(f"{name} has several samples for each pixel", remedy="resolve it to one sample, and show that")
     size = texture.width * texture.height * texture.depth * texture.layer_count * len(parts[0]) * parts[1] // 8
-    if size > _LARGEST:
+    if size > LARGEST_READ:
         raise CallError(
-            f"{name} has {size / 2**20:.0f} MiB; no more than {_LARGEST >> 20} MiB are read to draw a texture",
+            f"{name} has {size / 2**20:.0f} MiB; no more than {LARGEST_READ >> 20} MiB are read to draw a texture",
             remedy="copy a part of it to a smaller texture, and show that",
         )
     layered = texture.type in (

@@ -269,10 +269,3 @@ def test_what_both_themes_share_is_stored_once() -> None:
     seen = np.asarray(Image.open(io.BytesIO(over)).convert("RGBA"))
     middle = tuple(n // 3 for n in seen.shape[:2])
     assert seen[middle][3] == 0 and seen[0, 0].tolist() == [17, 17, 17, 255]
-
-
-def test_compact_knows_dark_paper() -> None:
-    _, dark = render_both(*drawing([pair(WAVE, WAVE)]), 100)
-    small = compact(dark, dark=True)
-    assert len(small) < 0.6 * len(dark)
-    assert np.abs(pixels(small) - pixels(dark)).mean() < 1.5

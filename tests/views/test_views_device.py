@@ -9,7 +9,7 @@ import pytest
 from slangnb.views import device_source, reduce
 from slangnb.views.axes import Axes, default_axes
 from slangnb.views.device import merge, round_up, unpacked
-from slangnb.views.device_layout import View, reach
+from slangnb.views.device_layout import View
 from slangnb.views.device_source import TensorSource
 from slangnb.views.model import PairModel, Panel
 from slangnb.views.source import ArraySource, Part, source
@@ -321,7 +321,6 @@ def test_joined_axes() -> None:
     assert View((2, 3), (100, 1)).joined() == View((2, 3), (100, 1))
     assert View((1, 1), (7, 9), 3).joined() == View((1,), (1,), 3)
     assert View((), (), 3).joined() == View((1,), (1,), 3)
-    assert reach(View((3, 2), (0, 5), 1)) == 7
 
 
 def test_records_are_folded() -> None:

@@ -8,8 +8,9 @@ import pytest
 
 from slangnb.errors import CallError
 from slangnb.views.flow import MOST_DRAWN, FlowView, flow_model, wants_flow
-from slangnb.views.flow_figure import page_size, to_png
+from slangnb.views.flow_figure import drawing, page_size
 from slangnb.views.model import PairModel, pair_model
+from slangnb.views.page import render
 
 RNG = np.random.default_rng(0)
 
@@ -137,7 +138,7 @@ def test_many_rows_are_cut_in_the_picture_alone() -> None:
 
 
 def test_the_same_models_give_the_same_bytes() -> None:
-    assert to_png(flow_model(network()), 60) == to_png(flow_model(network()), 60)
+    assert render(*drawing(flow_model(network())), 60) == render(*drawing(flow_model(network())), 60)
     assert FlowView(network())._repr_mimebundle_() == FlowView(network())._repr_mimebundle_()
 
 

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 from slangnb.views.measure import Limits
 from slangnb.views.palette import VALUE_MAPS, palette, palettes
-from slangnb.views.quantise import NAN, NEG_INF, POS_INF, STEPS, centred, numbers_of, quantise, robust, signs, softness
+from slangnb.views.quantise import NAN, NEG_INF, POS_INF, STEPS, centred, quantise, robust, signs, softness
+
+
+def numbers_of(codes: np.ndarray, limits: Limits, soft: float) -> np.ndarray:
+    """Give the number in the middle of each step."""
+    lo, hi = limits.lo, limits.hi
+    if soft:
+        lo, hi = math.asinh(lo / soft), math.asinh(hi / soft)
+    share = np.arange(STEPS + 1) / STEPS
+    steps = lo * (1 - share) + hi * share
+    return (np.sinh(steps) * soft if soft else steps)[codes]
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int32, np.uint8, np.bool_])
