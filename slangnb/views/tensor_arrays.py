@@ -8,17 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slangnb.compiler.reflection import TypeInfo, type_info
+from slangnb.compiler.reflection import TypeInfo, innermost_scalar, type_info
 from slangnb.errors import CallError
-from slangnb.runtime.tensors import SCALARS, check_extent
+from slangnb.runtime.tensors import SCALARS, check_extent, fits
 from slangnb.views.adapters import Reading
 from slangnb.views.device_source import check_open
 from slangnb.views.measure import Array
 from slangnb.views.source import LARGEST_READ, is_struct
-from slangnb.views.text import device_words
+from slangnb.views.text import device_words, dtype_words, elements
 
 if TYPE_CHECKING:
     import slangpy
+
+
+#: Elements that are written in a line of text.
+_FEW = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +40,28 @@ class StructField:
 def struct_rows(tensor: slangpy.Tensor, name: str) -> list[tuple[str, StructField]]:
     """Name the fields of a tensor of structs, in the order of the struct."""
     return [(f"{name}.{field}" if name else field, StructField(tensor, field)) for field in struct_fields(tensor, name)]
+
+
+def tensor_words(tensor: slangpy.Tensor) -> str:
+    """Say what a tensor is in a few words, with its elements where they are few.
+
+    Examples
+    --------
+    >>> import slangnb as sn
+    >>> print(tensor_words(sn.tensor([1.0, 2.5])))
+    <tensor float32 (2,) [1. 2.5]>
+    """
+    shape, dtype = tuple(tensor.shape.as_tuple()), tensor.dtype
+    element = () if is_struct(tensor) else tuple(dtype.shape.as_tuple())
+    scalar = SCALARS.get(innermost_scalar(dtype))
+    said = [dtype.full_name if scalar is None else dtype_words(np.dtype(scalar), element), str(shape)]
+    if tensor.device.slang_session is None:
+        said.append("on a device that was closed")
+    elif scalar is not None and math.prod(shape + element) <= _FEW and fits(tensor):
+        said.append(elements(tensor.to_numpy()))
+    if _gradient(tensor) is not None:
+        said.append("with a gradient")
+    return f"<tensor {' '.join(said)}>"
 
 
 def tensor_reading(tensor: slangpy.Tensor, name: str) -> Reading:
