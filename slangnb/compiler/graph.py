@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from slangnb.compiler.reading.declarations import declarations
 from slangnb.compiler.source import Source
+
+#: What other cells and files declare, by the name of a cell or the label of what has no name.
+Known = Mapping[str, Sequence[str]]
 
 
 @dataclass
@@ -66,6 +70,29 @@ class Graph:
         """Forget a unit; does nothing when it is not there."""
         self._units.pop(key, None)
 
+    def names(self, besides: Unit | None = None) -> Known:
+        """Give what each unit declares, by the name that people know it by; leave out the unit `besides`.
+
+        An unnamed cell that declares something of `besides` is the same cell before an edit, and is left out too.
+
+        Examples
+        --------
+        >>> g = Graph()
+        >>> g.put(Unit("tools", Source("float twice(float x) { return 2 * x; }", "tools")))
+        >>> g.put(Unit("cell 1a2b", Source("float poly(float x) { return x; }", "In[5]")))
+        >>> g.names()
+        {'tools': ('twice',), 'In[5]': ('poly',)}
+        """
+        own = set(_declared(besides)) if besides else set()
+        found: dict[str, tuple[str, ...]] = {}
+        for unit in self:
+            named = unit.key.isidentifier()
+            names = _declared(unit)
+            if besides is None or (unit.key != besides.key and (named or own.isdisjoint(names))):
+                name = unit.key if named else unit.source.label
+                found[name] = (*found.get(name, ()), *names)
+        return found
+
     def cycle(self, key: str, imports: dict[str, str]) -> list[str]:
         """Give the keys of a cycle that would arise if `key` had these imports, or an empty list.
 
@@ -116,3 +143,7 @@ class Graph:
                 order.setdefault(unit.key, unit)
         # `chain` puts needs first, and later chains only add what was not there.
         return [u for u in order.values() if u.key in wanted and u.key != key]
+
+
+def _declared(unit: Unit) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(d.name for d in declarations(unit.source.text)))

@@ -153,17 +153,13 @@ class Builder:
             return
         if unit.module in self._failed:  # Slang refuses a name that failed once, even with the same text
             raise CompileError(self._failed[unit.module].diagnostics)
-        try:
-            self.guard(unit)
-        except CompileError as error:
-            raise CompileError(self._explain(error.diagnostics)) from error
+        self.guard(unit)
         link = [self._built[self.graph[k].module][0] for k in unit.imports.values()]
         with captured_log() as log:
             try:
                 loaded = load(self.device, unit.module, unit.text, link)
             except slangpy_errors() as error:
-                failure = compile_error(str(error), self.sources)
-                self._failed[unit.module] = CompileError(self._explain(failure.diagnostics))
+                self._failed[unit.module] = compile_error(str(error), self.sources, self.graph.names(unit))
                 raise self._failed[unit.module] from error
         said = parse("\n".join(log), self.sources) if log else ()
         self._refuse_missing_returns(unit, said)
@@ -175,12 +171,8 @@ class Builder:
         """A path without return is an error for Vulkan, and any value at all on CUDA: an error everywhere."""
         found = [replace(d, severity="error") for d in said if d.code == "E41010"]
         if found:
-            self._failed[unit.module] = CompileError(self._explain(tuple(found)))
+            self._failed[unit.module] = CompileError(with_remedies(found, self.sources))
             raise self._failed[unit.module]
-
-    def _explain(self, diagnostics: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
-        known = [u.key for u in self.graph if u.key.isidentifier()]
-        return with_remedies(diagnostics, self.sources, known)
 
     def kernel(
         self, text: str, entry: str, units: list[Unit], check: Callable[[str, str, str, list[Unit]], None]

@@ -52,7 +52,7 @@ def check_module(guard: Guard, known: KnownGood, graph: Graph, unit: Unit, sourc
     if verdict.outcome == "ok":
         known.add(key)
     elif verdict.outcome == "error":
-        raise compile_error(verdict.text, sources)
+        raise compile_error(verdict.text, sources, graph.names(unit))
     else:
         raise _stopped(verdict, guard, f"while it read {unit.source.label}", unit.source, None)
 

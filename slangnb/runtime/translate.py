@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from slangnb.compiler.advice.remedies import with_remedies
 from slangnb.compiler.diagnostics import parse
+from slangnb.compiler.graph import Known
 from slangnb.compiler.reflection import FunctionInfo, plain_name
 from slangnb.compiler.source import Source
 from slangnb.errors import CallError, CompileError, Diagnostic, GradientError, SlangNbError
@@ -21,14 +22,14 @@ _MARSHALL = re.compile(r"Failed to create type marshall for argument (\S+):.*?wi
 _ARGUMENT = re.compile(r"Argument (\S+) could not be resolved: python type (.*?) does not match slang type (.*?)\.\n")
 
 
-def compile_error(text: str, sources: Mapping[str, Source]) -> CompileError:
-    """Make a CompileError of a compiler's text, with remedies."""
+def compile_error(text: str, sources: Mapping[str, Source], known: Known | None = None) -> CompileError:
+    """Make a CompileError of a compiler's text, with remedies; `known` says what other cells declare."""
     found = _NVRTC.search(text)
     if found and "error[E" not in text:
         # Slang made code that the CUDA compiler refuses: the same fault that is E99997 for other targets.
         message = f"the CUDA compiler refuses the code that Slang made: {found.group(1)}"
         return CompileError(with_remedies([Diagnostic("error", "E99997", message)], sources))
-    return CompileError(with_remedies(parse(text, sources), sources))
+    return CompileError(with_remedies(parse(text, sources), sources, known))
 
 
 def call_error(

@@ -13,6 +13,7 @@ import pytest
 from slangnb.compiler.advice.remedies import crash_hint, lint, with_remedies
 from slangnb.compiler.advice.vocabulary import BUILTINS, CUDA, INSTEAD, SLANGPY_TYPES
 from slangnb.compiler.diagnostics import parse
+from slangnb.compiler.graph import Known
 from slangnb.compiler.source import Source, content_hash, module_text
 from slangnb.errors import Diagnostic
 
@@ -38,7 +39,7 @@ def log() -> Iterator[list[str]]:
         yield said
 
 
-def compiled(device: Any, text: str, known: tuple[str, ...] = ()) -> tuple[Diagnostic, ...]:
+def compiled(device: Any, text: str, known: Known | None = None) -> tuple[Diagnostic, ...]:
     """Compile a cell and give its diagnostics with remedies; none when it compiles."""
     import slangpy as spy
 
@@ -92,6 +93,19 @@ CASES: dict[str, tuple[str, int, str, str, str]] = {
         3, "wieght", "did you mean `weight`?",
         "float weight(float x) { return x; }\nfloat f(float x) { return weight(x); }",
     ),
+    "built-in misspelt inside a function like it": ("float sin2(float x) { return sinn(x); }", 2, "sinn", "did you mean `sin`?", "float sin2(float x) { return sin(x); }"),
+    "keyword misspelt": ("float f(float x) { retrun x; }", 2, "retrun", "did you mean `return`?", "float f(float x) { return x; }"),
+    "name like a keyword": (
+        "float f(float x) { return bark; }",
+        2, "bark", "declare `bark`, or import the module that has it",
+        "static const float bark = 1;\nfloat f(float x) { return bark; }",
+    ),
+    "name like the function around it": (
+        "float thrice(float x) { return twice(x) + x; }",
+        2, "twice", "declare `twice`, or import the module that has it",
+        "float twice(float x) { return 2 * x; }\nfloat thrice(float x) { return twice(x) + x; }",
+    ),
+    "parameter without its type": ("float f(float x, y) { return x; }", 2, "y", "write its type: `float y`", "float f(float x, float y) { return x; }"),
     "local name misspelt behind a tab and other letters": (
         "float f(float x)\n{\n\tfloat größe = x;\n\treturn /* é😀 */\tgrösse;\n}",
         5, "grösse", "did you mean `größe`?",
@@ -312,7 +326,7 @@ CASES: dict[str, tuple[str, int, str, str, str]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_the_remedy_of_a_compile_error(device: Any, log: list[str], name: str) -> None:
     broken, line, word, remedy, fixed = CASES[name]
-    found = compiled(device, broken, known=("brdf", "shapes"))
+    found = compiled(device, broken, known={"brdf": (), "shapes": ()})
     first = found[0]
     assert first.severity == "error"
     assert (first.file, first.line) == ("In[3]", line)
@@ -473,11 +487,7 @@ def test_an_internal_error_points_at_the_loop_below_zero() -> None:
 
 def test_all_names_that_are_offered_exist(device: Any, log: list[str]) -> None:
     types = {"vector", "matrix", "Array", "StructuredBuffer", "DifferentialPair"}
-    keywords = set(BUILTINS[BUILTINS.index("true") : BUILTINS.index("continue") + 1]) | {
-        "no_diff",
-        "bwd_diff",
-        "fwd_diff",
-    }
+    keywords = {"true", "false", "none", "nullptr", "no_diff", "bwd_diff", "fwd_diff"}
     names = [n for n in BUILTINS if n not in keywords | types]
     found = compiled(device, "".join(f"typealias T_{n} = {n};\n" for n in names))
     assert [d.message for d in found if d.code == "E30015"] == []

@@ -33,7 +33,7 @@ def compile_cell(tmp_path: Path) -> Compile:
         file = write(units, tmp_path / "build")
         compiler = find_compiler(os.environ)
         assert compiler is not None
-        return check(compiler, file, {u.module: u.source for u in units}, 60, sources.names)[0]
+        return check(compiler, file, {u.module: u.source for u in units}, 60, sources.names(units[-1]))[0]
 
     return run
 

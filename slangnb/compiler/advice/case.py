@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from slangnb.compiler.advice.loops import functions
+from slangnb.compiler.graph import Known
 from slangnb.compiler.reading.declarations import Declaration, declarations
 from slangnb.compiler.reading.scan import masked
 from slangnb.compiler.source import Source
@@ -15,20 +16,20 @@ from slangnb.errors import Diagnostic
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One diagnostic, its source if it is known, all sources, and the names of other cells.
+    """One diagnostic, its source if it is known, all sources, and what other cells declare.
 
     Examples
     --------
     >>> source = Source("float f(float x)\\n{\\n    return x + yy;\\n}", "In[3]", 2)
     >>> d = Diagnostic("error", "E30015", "...", "In[3]", 4, 16, 2, "    return x + yy;")
-    >>> case = Case(d, (source,), ())
+    >>> case = Case(d, (source,), {})
     >>> case.word, case.after, case.source is source
     ('yy', ';', True)
     """
 
     diagnostic: Diagnostic
     sources: tuple[Source, ...]
-    known: Collection[str]
+    known: Known
 
     @property
     def source(self) -> Source | None:
@@ -112,7 +113,7 @@ def _everything(declared: Iterable[Declaration]) -> list[Declaration]:
     return [x for d in declared for x in (d, *_everything(d.children))]
 
 
-def cases(diagnostics: Iterable[Diagnostic], sources: Mapping[str, Source], known: Collection[str]) -> list[Case]:
+def cases(diagnostics: Iterable[Diagnostic], sources: Mapping[str, Source], known: Known) -> list[Case]:
     """Give a case for each diagnostic."""
     every = tuple(sources.values())
     return [Case(d, every, known) for d in diagnostics]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from slangnb.compiler.advice import autodiff_rules as autodiff
@@ -12,6 +12,7 @@ from slangnb.compiler.advice import type_rules as types
 from slangnb.compiler.advice.case import Case, cases
 from slangnb.compiler.advice.crash import crash_hint
 from slangnb.compiler.advice.lint import lint
+from slangnb.compiler.graph import Known
 from slangnb.compiler.source import Source
 from slangnb.errors import Diagnostic
 
@@ -80,7 +81,7 @@ _TABLE: tuple[tuple[str, str, _Rule], ...] = (
 
 
 def with_remedies(
-    diags: Iterable[Diagnostic], sources: Mapping[str, Source], known: Collection[str] = ()
+    diags: Iterable[Diagnostic], sources: Mapping[str, Source], known: Known | None = None
 ) -> tuple[Diagnostic, ...]:
     """Add to each diagnostic what to write instead, where that is known.
 
@@ -93,8 +94,8 @@ def with_remedies(
         As `parse` gives them.
     sources : mapping of str to Source
         The sources that they are about.
-    known : collection of str
-        Names of other cells and modules that could be imported.
+    known : mapping of str to names, optional
+        Other cells and files, and what they declare: see `Graph.names`.
 
     Examples
     --------
@@ -102,7 +103,7 @@ def with_remedies(
     >>> with_remedies([d], {})[0].remedy
     'write `lerp(a, b, t)`'
     """
-    return tuple(_answered(case) for case in cases(diags, sources, known))
+    return tuple(_answered(case) for case in cases(diags, sources, known or {}))
 
 
 def _answered(case: Case) -> Diagnostic:

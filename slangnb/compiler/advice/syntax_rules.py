@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import replace
 
 from slangnb.compiler.advice.case import Case
-from slangnb.compiler.advice.names import close, remedy_for_name
+from slangnb.compiler.advice.loops import functions
+from slangnb.compiler.advice.names import close, remedy_for_name, special_name
 from slangnb.compiler.reading.scan import Positions
 from slangnb.errors import Diagnostic
 
@@ -46,7 +48,18 @@ def undefined(case: Case, match: re.Match[str]) -> str:
     enum = next((d for d in case.declared() if d.kind == "enum" and any(c.name == name for c in d.children)), None)
     if enum:
         return f"write `{enum.name}.{name}`"
-    return remedy_for_name(match.group("name"), case.after, case.text, case.known)
+    untyped = _untyped_parameter(case, name)
+    return untyped or remedy_for_name(name, case.after, case.text, case.known, case.offset)
+
+
+def _untyped_parameter(case: Case, name: str) -> str:
+    """Say what to write for ``y`` of ``(float x, y)``: a name alone is taken for a type."""
+    for function in functions(case.declared()):
+        if function.span[0] <= case.offset < function.body[0] and not special_name(name, case.after):
+            for before, parameter in itertools.pairwise(function.parameters):
+                if before.name and not parameter.name and parameter.type == name and name[0].islower():
+                    return f"write its type: `{before.type} {name}`"
+    return ""
 
 
 def python_syntax(case: Case, _: re.Match[str]) -> str:
@@ -162,7 +175,7 @@ def cannot_open(case: Case, match: re.Match[str]) -> str:
         )
     if case.diagnostic.code == "E15300":
         return f"put the file beside the notebook, or name its folder: `%%slang -I DIR` with `{name}` in DIR"
-    near = close(name, [*case.known, "slangpy"])
+    near = close(name, [*filter(str.isidentifier, case.known), "slangpy"])
     if near:
         return f"did you mean `import {near};`?"
     return (

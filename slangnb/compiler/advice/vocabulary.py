@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-#: Functions, types and keywords of Slang that people write by hand.
+#: Functions, types and values of Slang that people write by hand.
 BUILTINS = tuple(
     re.findall(
         r"\w+",
@@ -18,11 +18,12 @@ BUILTINS = tuple(
     int uint float half double int64_t uint64_t float2 float3 float4 int2 int3 int4 uint2 uint3
     uint4 bool2 bool3 bool4 half2 half3 half4 float2x2 float3x3 float4x4 vector matrix Array
     StructuredBuffer RWStructuredBuffer ByteAddressBuffer RWByteAddressBuffer Texture2D RWTexture2D
-    SamplerState true false none nullptr static const struct return while for switch case default
-    break continue InterlockedAdd WaveActiveSum WaveGetLaneIndex GroupMemoryBarrierWithGroupSync
+    SamplerState true false none nullptr InterlockedAdd WaveActiveSum WaveGetLaneIndex GroupMemoryBarrierWithGroupSync
     """,
     )
 )
+#: Keywords that another word follows, and that start a statement.
+KEYWORDS = ("return", "static", "const", "struct", "case")
 #: What `import slangpy;` brings.
 SLANGPY_TYPES = frozenset(
     f"{i}{access}{kind}"

@@ -28,7 +28,7 @@ def declarations(text: str) -> list[Declaration]:
     >>> found[0].name, found[0].doc, found[0].attributes, found[0].line
     ('f', 'Line.', ('Differentiable',), 3)
     >>> found[0].parameters[1]
-    Parameter(name='x', type='float', default='1', modifiers=())
+    Parameter(name='x', type='float', default='1', modifiers=(), attributes=())
     """
     reader = Reader(text)
     found = list(reader.scope(0, len(reader.tokens.items), "", 0))

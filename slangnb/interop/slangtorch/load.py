@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slangnb.compiler.graph import Unit
+from slangnb.compiler.graph import Known, Unit
 from slangnb.compiler.torch_source import ENTRY, exports, problems, torch_mark
 from slangnb.errors import CompileError, Diagnostic
 from slangnb.interop.slangtorch import build as building
@@ -144,7 +144,9 @@ def compile_source(
     about = summary_of(declared)
     build = planned(units, torch, fast_math)
     warned: tuple[Diagnostic, ...] = tuple(found)
-    raw = _build(build, tools, units, sources.names, about, show) if force or not build.done.exists() else None
+    raw = (
+        _build(build, tools, units, sources.names(units[-1]), about, show) if force or not build.done.exists() else None
+    )
     warned += diagnostics(building.said(build), {u.module: u.source for u in units})
     from slangnb.interop.slangtorch.module import TorchModule
 
@@ -169,7 +171,7 @@ def _build(
     build: building.Build,
     tools: Tools,
     units: Sequence[Unit],
-    known: Sequence[str],
+    known: Known,
     about: str,
     show: Show | None,
 ) -> Any:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from slangnb.compiler.graph import Graph, Unit
+from slangnb.compiler.graph import Graph, Known, Unit
 from slangnb.compiler.source import Source
 from slangnb.runtime.building import Builder, opened, read_file
 from slangnb.runtime.session import has_session, session
@@ -37,10 +37,9 @@ class Sources:
         self._builder = Builder(no_device, self._graph, lambda _unit: None, self._file)
         self._reading: list[Path] = []
 
-    @property
-    def names(self) -> list[str]:
-        """Names of cells that could be imported."""
-        return [u.key for u in self._graph if u.key.isidentifier()]
+    def names(self, besides: Unit) -> Known:
+        """Give what the unit `besides` could import, and what that declares."""
+        return self._graph.names(besides)
 
     def chain(self, source: Source, include: tuple[Path, ...], folder: Path | None = None) -> list[Unit]:
         """Give the source's unit, last, after all that it imports.

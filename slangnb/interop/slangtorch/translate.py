@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from slangnb.compiler.advice.remedies import with_remedies
 from slangnb.compiler.diagnostics import parse
+from slangnb.compiler.graph import Known
 from slangnb.compiler.source import Source
 from slangnb.compiler.torch_source import ENTRY
 from slangnb.errors import CompileError, Diagnostic
@@ -31,7 +32,7 @@ _ADVICE = (
 
 
 def check(
-    compiler: Path, file: Path, sources: Mapping[str, Source], seconds: float, known: Collection[str] = ()
+    compiler: Path, file: Path, sources: Mapping[str, Source], seconds: float, known: Known | None = None
 ) -> tuple[tuple[Diagnostic, ...], str]:
     """Compile a file to C++ and CUDA text, which is thrown away.
 
@@ -45,8 +46,8 @@ def check(
         What the person wrote, by module name; the last is the file's.
     seconds : float
         Time limit.
-    known : collection of str
-        Cells that could be imported.
+    known : mapping of str to names, optional
+        What could be imported, and what it declares.
 
     Returns
     -------
@@ -70,7 +71,7 @@ def check(
 
 
 def judge(
-    done: Sequence[Outcome], sources: Mapping[str, Source], seconds: float, known: Collection[str] = ()
+    done: Sequence[Outcome], sources: Mapping[str, Source], seconds: float, known: Known | None = None
 ) -> tuple[tuple[Diagnostic, ...], str]:
     """Decide what the compiler's runs mean; see `check`."""
     text = "\n".join(one.text for one in done)
@@ -87,7 +88,7 @@ def judge(
     return found, text
 
 
-def diagnostics(text: str, sources: Mapping[str, Source], known: Collection[str] = ()) -> tuple[Diagnostic, ...]:
+def diagnostics(text: str, sources: Mapping[str, Source], known: Known | None = None) -> tuple[Diagnostic, ...]:
     """Read the compiler's text.
 
     Examples

@@ -1,0 +1,67 @@
+"""Names that another cell has: the remedy says what to import."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+import slangnb as sn
+
+TOOLS = "float twice(float x) { return 2 * x; }"
+
+
+@pytest.fixture(scope="module")
+def cells() -> Iterator[sn.Session]:
+    """A session of its own: what other tests compile would be other cells."""
+    made = sn.Session(os.environ.get("SLANGNB_TEST_BACKEND"), guard_seconds=60)
+    yield made
+    made.close()
+
+
+def remedies(cells: sn.Session, text: str, name: str | None = None) -> list[str]:
+    with pytest.raises(sn.CompileError) as caught:
+        cells.compile(text, name)
+    return [d.remedy for d in caught.value.diagnostics]
+
+
+@pytest.mark.parametrize("guarded", [True, False])
+def test_a_misspelt_import_names_the_cell(cells: sn.Session, monkeypatch: pytest.MonkeyPatch, guarded: bool) -> None:
+    monkeypatch.setattr(cells, "guard_enabled", guarded)
+    cells.compile("float foo(float x) { return x; }", "helpers")
+    text = f"import helper;\nfloat g(float x) {{ return x; }} // {guarded}"
+    assert remedies(cells, text) == ["did you mean `import helpers;`?"]
+
+
+def test_a_function_of_another_cell_is_imported(cells: sn.Session) -> None:
+    cells.compile(TOOLS, "tools")
+    use = "float thrice(float x) { return twice(x) + x; }"
+    say = "`twice` is in cell `tools`: write `import tools;` at the top"
+    assert remedies(cells, use) == [say]
+    assert remedies(cells, "import Tools;\n" + use) == ["did you mean `import tools;`?", say]
+    near = "did you mean `twice` of cell `tools`? Write `import tools;` at the top"
+    assert remedies(cells, use.replace("twice", "twise")) == [near]
+    assert remedies(cells, "import tools;\n" + use.replace("twice", "twise")) == ["did you mean `twice`?"]
+    assert remedies(cells, "import tools;\n" + use.replace("twice", "tools.twice")) == [
+        "write `twice` without `tools.`"
+    ]
+    assert cells.compile("import tools;\n" + use).thrice(2.0) == 6.0
+
+
+def test_a_function_of_a_cell_without_a_name(cells: sn.Session) -> None:
+    kept = cells.compile("float poly(float x) { return x; }", label="In[5]")
+    say = "`poly` is in In[5], which has no name: write `%%slang NAME` there, and `import NAME;` here"
+    assert remedies(cells, "float g(float x) { return poly(x); }") == [say]
+    assert kept.poly(1.0) == 1.0
+
+
+def test_an_earlier_text_of_the_same_cell_is_no_other_cell(cells: sn.Session) -> None:
+    both = "float triple(float x) { return 3 * x; }\nfloat g(float x) { return triple(x); }"
+    kept = cells.compile(both, label="In[6]")
+    changed = both.replace("float triple", "float stretched")
+    say = ["declare `triple`, or import the module that has it"]
+    assert remedies(cells, changed) == say
+    assert kept.g(1.0) == 3.0
+    cells.compile(both, "stretching")
+    assert remedies(cells, changed, "stretching") == say
