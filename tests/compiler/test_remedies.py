@@ -534,6 +534,7 @@ LINTS: dict[str, tuple[str, int, str, str]] = {
     "too few rounds": (
         DIFF + "float f(float x)\n{\n    [MaxIters(5)]\n    for (int i = 0; i <= 9; ++i) { x *= x; }\n    return x;\n}", 5, "MaxIters(5)", "write `[MaxIters(10)]`",
     ),
+    "whole division": ("float half_of(float x) { return 1/2 * x; }", 2, "1/2", "write `1.0/2.0`"),
     "clashing field": ("struct A { float value; }\nfloat f(A a) { return a.value; }", 2, "value", "give the field another name"),
 }  # fmt: skip
 
@@ -544,6 +545,11 @@ def test_lint_warns(name: str) -> None:
     (d,) = lint(Source(text, "In[3]", 2))
     assert (d.severity, d.file, d.line, d.remedy) == ("warning", "In[3]", line, remedy)
     assert d.source[d.column - 1 :][: d.length] == word
+
+
+def test_too_few_rounds_may_be_enough_for_the_gradient() -> None:
+    (d,) = lint(Source(LINTS["too few rounds"][0]))
+    assert d.message == "the loop makes 10 rounds, more than MaxIters says: its gradient may be wrong."
 
 
 @pytest.mark.parametrize(

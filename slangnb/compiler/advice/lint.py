@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from slangnb.compiler.advice.division import whole_divisions
 from slangnb.compiler.advice.loops import differentiable, functions, inside, loops, most_rounds, rounds
 from slangnb.compiler.finding import finding
 from slangnb.compiler.reading.declarations import Declaration, declarations
@@ -61,6 +62,7 @@ def lint(source: Source) -> tuple[Diagnostic, ...]:
         _loops,
         _fmod,
         _fields,
+        _divisions,
     )
     return tuple(sorted((d for rule in rules for d in rule(text)), key=lambda d: (d.line, d.column)))
 
@@ -104,7 +106,7 @@ def _loops(text: _Text) -> Iterator[Diagnostic]:
                 yield text.warn(
                     start,
                     len(f"MaxIters({most[0]})"),
-                    f"the loop makes {real} rounds, more than MaxIters says: its gradient will be wrong.",
+                    f"the loop makes {real} rounds, more than MaxIters says: its gradient may be wrong.",
                     f"write `[MaxIters({real})]`",
                 )
             if not differentiable(function):
@@ -174,6 +176,17 @@ def _fmod(text: _Text) -> Iterator[Diagnostic]:
                 "the gradient of fmod to its second argument is always 0.",
                 f"write `{a} - {b} * no_diff trunc({a} / {b})` if that gradient matters",
             )
+
+
+def _divisions(text: _Text) -> Iterator[Diagnostic]:
+    for found in whole_divisions(text.tokens, text.declared):
+        written = text.source.text[found.start : found.end]
+        yield text.warn(
+            found.start,
+            found.end - found.start,
+            f"`{written}` is {found.value}: both are whole numbers.",
+            f"write `{found.better}`",
+        )
 
 
 def _operand(expression: str) -> str:
