@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from slangnb.compiler.advice.remedies import crash_hint, lint, with_remedies
-from slangnb.compiler.advice.vocabulary import BUILTINS, CUDA, INSTEAD, SLANGPY_TYPES
+from slangnb.compiler.advice.vocabulary import BUILTINS, CALLS, CUDA, INSTEAD, SLANGPY_TYPES
 from slangnb.compiler.diagnostics import parse
 from slangnb.compiler.graph import Known
 from slangnb.compiler.source import Source, content_hash, module_text
@@ -186,6 +186,48 @@ CASES: dict[str, tuple[str, int, str, str, str]] = {
         4, "", "write `;` at the end of line 4",
         "float f(float x)\n{\n    float y = x * 2; // twice\n\n    // and back\n    return y;\n}",
     ),
+    "missing semicolon before a brace": ("float f(float x) { return x }", 2, "}", "write `;` after `x`", "float f(float x) { return x; }"),
+    "missing semicolon of a field": ("struct A { float x }\nfloat f(A a) { return a.x; }", 2, "}", "write `;` after `x`", "struct A { float x; }\nfloat f(A a) { return a.x; }"),
+    "missing semicolon before a statement": (
+        "float f(float x) { x = x + 1 return x; }", 2, "return", "write `;` after `1`", "float f(float x) { x = x + 1; return x; }",
+    ),
+    "missing semicolon before an assignment": ("float f(float x) { x = 2.0 x += 1; return x; }", 2, "x", "write `;` after `2.0`", "float f(float x) { x = 2.0; x += 1; return x; }"),
+    "Python's choice": ("float f(float x) { return x if x > 0 else 0; }", 2, "if", "write `x > 0 ? x : 0`", "float f(float x) { return x > 0 ? x : 0; }"),
+    "else of nothing": (
+        "float f(float x) { float y = x if x > 0 else 0; return y; }", 2, "if", "write `x > 0 ? x : 0`", "float f(float x) { float y = x > 0 ? x : 0; return y; }",
+    ),
+    "Python's import": ("from slangpy import Tensor;\nfloat f(float x) { return x; }", 2, "import", "write `import slangpy;`", "import slangpy;\nfloat f(float x) { return x; }"),
+    "call without brackets": ("float f(float x) { return abs x; }", 2, "x", "write `abs(x)`", "float f(float x) { return abs(x); }"),
+    "Python's body": (
+        "float f(float x): return x", 2, "x", "write the body in braces: `float f(float x) { return x; }`", "float f(float x) { return x; }",
+    ),
+    "Python's body on a line of its own": (
+        "float f(float x):\n    return x", 3, "x", "write the body in braces: `float f(float x) { return x; }`", "float f(float x) { return x; }",
+    ),
+    "no braces": ("float f(float x)\n    return x;", 3, "return", "write the body in braces: `{ ... }`", "float f(float x)\n{ return x; }"),
+    "types behind the names": ("f(x: float) -> float { return x; }", 2, ":", "write `func f(x: float) -> float`", "func f(x: float) -> float { return x; }"),
+    "Rust's function": ("fn f(x: float) -> float { return x; }", 2, "->", "write `func f(x: float) -> float`", "func f(x: float) -> float { return x; }"),
+    "Rust's word": (
+        "fn f(float x) { return x; }",
+        2, "fn", "write `func f(x: float) -> float`, or the result type instead of `fn`: `float f(float x)`",
+        "float f(float x) { return x; }",
+    ),
+    "arguments of a built-in": ("float f(float x) { return tan(x, 2); }", 2, "(", "it takes 1 argument: write `tan(x)`", "float f(float x) { return tan(x); }"),
+    "arguments of lerp": ("float f(float x) { return lerp(x, x); }", 2, "(", "it takes 3 arguments: write `lerp(a, b, t)`", "float f(float x) { return lerp(x, x, x); }"),
+    "numbers of a vector": (
+        "float3 f(float x) { return float3(x, x); }",
+        2, "(", "give 3 numbers in all, as in `float3(x, y, z)`, or one for all: `float3(x)`",
+        "float3 f(float x) { return float3(x); }",
+    ),
+    "numbers of a matrix": (
+        "float2x2 f(float x) { return float2x2(x, x, x); }", 2, "(", "give 4 numbers, or 2 rows that are each a `float2`", "float2x2 f(float x) { return float2x2(float2(x), float2(x)); }",
+    ),
+    "vectors of two sizes": (
+        "float f(float3 a, float2 b) { return dot(a, b); }",
+        2, "(", "its vectors must be of one size: write `.xy` behind the longer one, or `float3(v, 0)` for the shorter one",
+        "float f(float3 a, float2 b) { return dot(a.xy, b) + dot(a, float3(b, 0)); }",
+    ),
+    "suffix of a number": ("double f(double x) { return 3.0d * x; }", 2, "3.0d", "write `3.0`, or `3.0l` for a double", "double f(double x) { return 3.0 * x + 3.0l; }"),
     "missing operand": ("float f(float x) { return x + ; }", 2, ";", "write what follows `+`, or delete it", "float f(float x) { return x; }"),
     "list in brackets": (
         "float f(float x) { float a[3] = [1, 2, 3]; return a[0]; }",
@@ -406,6 +448,8 @@ def test_late_errors_have_remedies_too(device: Any, log: list[str]) -> None:
     assert d.remedy == "add a `return` for the remaining case at the end, such as `return 0.0;`"
     (d,) = called(device, "float f(float x) { return x < 0 ? x : f(x - 1); }", 1.0)
     assert (d.code, d.line, d.remedy) == ("E55201", 2, "GPU code cannot call itself: write `f` as a loop")
+    (d,) = called(device, "float f(float x) { float a[4]; a[4] = x; return a[0]; }", 1.0)
+    assert (d.code, d.line, d.remedy) == ("E30029", 2, "the last index is 3")
     (d,) = called(device, "float f(float x);", 1.0)
     assert (d.code, d.remedy) == ("E45001", "give `f` a body, or import the module that has one")
 
@@ -485,6 +529,18 @@ def test_an_internal_error_points_at_the_loop_below_zero() -> None:
     )
 
 
+def test_an_array_that_the_backward_pass_cannot_keep() -> None:
+    text = DIFF + "float f(float x)\n{\n    float s[1000000];\n    s[0] = x;\n    return s[0];\n}"
+    said = Diagnostic("error", "E40020", "loop unrolling failed", "diff.meta.slang", 1378)
+    (d,) = with_remedies([said], {"m": Source(text, "In[3]", 2)})
+    assert d.render() == (
+        "error[E40020]: this array is too large to be kept for the backward pass.\n  --> In[3], line 5\n"
+        "  5 |     float s[1000000];\n    |           ^^^^^^^^^^\n  remedy: make it smaller, or read and write a tensor"
+    )
+    (d,) = with_remedies([said], {"m": Source(text.replace("1000000", "4"), "In[3]", 2)})
+    assert d.remedy.startswith("[ForceUnroll] needs a small number of rounds")
+
+
 def test_all_names_that_are_offered_exist(device: Any, log: list[str]) -> None:
     types = {"vector", "matrix", "Array", "StructuredBuffer", "DifferentialPair"}
     keywords = {"true", "false", "none", "nullptr", "no_diff", "bwd_diff", "fwd_diff"}
@@ -492,6 +548,7 @@ def test_all_names_that_are_offered_exist(device: Any, log: list[str]) -> None:
     found = compiled(device, "".join(f"typealias T_{n} = {n};\n" for n in names))
     assert [d.message for d in found if d.code == "E30015"] == []
     assert not set(INSTEAD) & set(BUILTINS)
+    assert set(CALLS) <= set(BUILTINS)
     (d,) = compiled(device, "import slangpy;\ntypealias A = DiffTensro<float, 1>;")
     assert d.remedy == "declare `DiffTensro`, or import the module that has it"
     assert "RWDiffTensor" in SLANGPY_TYPES

@@ -6,18 +6,20 @@ import re
 from dataclasses import replace
 
 from slangnb.compiler.advice.case import Case
+from slangnb.compiler.advice.crash import LARGE_ARRAY
 from slangnb.compiler.advice.lint import SHAPE
 from slangnb.compiler.advice.loops import Loop, differentiable, functions, inside, loops, rounds
 from slangnb.compiler.advice.vocabulary import BUILTINS, CLASHING_PARAMETERS, CUDA, CUDA_ONLY
 from slangnb.compiler.finding import finding
 from slangnb.compiler.reading.declarations import declarations
-from slangnb.compiler.reading.scan import Positions
+from slangnb.compiler.reading.scan import Positions, masked
 from slangnb.compiler.reading.tokens import Tokens
 from slangnb.compiler.source import Source
 from slangnb.errors import Diagnostic
 
 _SECOND = "for second derivatives use `sn.hvp` in Python, or `fwd_diff` in a [Differentiable] function"
 _CUDA_WORDS = re.compile(r"\b(?:" + "|".join(sorted(CUDA_ONLY)) + r")\b")
+_ARRAY = re.compile(r"[A-Za-z_]\w*\s*\[\s*(\d{1,9})\s*\]")
 _COUNTER = re.compile(r"(?:\w+ )?(\w+) = (.+)")
 
 
@@ -109,8 +111,17 @@ def custom_derivative(_: Case, match: re.Match[str]) -> str:
     return f"declare parameter {position} of the derivative function as `{match.group('type')}`"
 
 
-def unrolling(_: Case, __: re.Match[str]) -> str:
-    """E40020."""
+def unrolling(case: Case, _: re.Match[str]) -> Diagnostic | str:
+    """E40020, in Slang's own text if it is a loop over the elements of an array that the backward pass keeps."""
+    for source in () if case.source else reversed(case.sources):
+        large = max(_ARRAY.finditer(masked(source.text)), key=lambda m: int(m.group(1)), default=None)
+        if large and int(large.group(1)) >= LARGE_ARRAY:
+            return replace(
+                finding(source, Positions(source.text), large.start(), len(large.group()), ""),
+                code="E40020",
+                message="this array is too large to be kept for the backward pass.",
+                remedy="make it smaller, or read and write a tensor",
+            )
     return (
         "[ForceUnroll] needs a small number of rounds that is known when compiling: "
         "write `[MaxIters(n)]` instead, n being the largest number of rounds"

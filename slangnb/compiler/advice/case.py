@@ -33,9 +33,9 @@ class Case:
 
     @property
     def source(self) -> Source | None:
-        """The source that the diagnostic lies in: of its label, and with its line if several are."""
+        """The source that the diagnostic lies in: of its label, and with its line if several are; the latest."""
         d = self.diagnostic
-        same = [s for s in self.sources if s.label == d.file and d.line]
+        same = [s for s in reversed(self.sources) if s.label == d.file and d.line]
         return next((s for s in same if s.line(d.line) == d.source), same[0] if same else None)
 
     @property

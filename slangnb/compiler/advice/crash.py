@@ -13,7 +13,8 @@ from slangnb.compiler.reading.tokens import Tokens
 from slangnb.compiler.source import Source
 
 _MANY_ROUNDS = 500
-_LARGE_ARRAY = 1024
+#: Elements of an array that is too much for every thread.
+LARGE_ARRAY = 1024
 
 
 class _Suspect:
@@ -196,6 +197,6 @@ def _too_long(suspect: _Suspect) -> Iterator[str]:
     for k in suspect.body:
         if tokens.text(k) == "[" and tokens.text(k + 2) == "]" and tokens.text(k + 3) in (";", ",", "="):
             size = tokens.text(k + 1)
-            if size.isdecimal() and int(size[:9]) >= _LARGE_ARRAY and tokens.items[k - 1].is_name:
+            if size.isdecimal() and int(size[:9]) >= LARGE_ARRAY and tokens.items[k - 1].is_name:
                 yield f"Every thread keeps the array of {size} elements at line {suspect.line(k)}: shrink it."
                 return

@@ -9,6 +9,7 @@ from dataclasses import replace
 from slangnb.compiler.advice.case import Case
 from slangnb.compiler.advice.loops import functions
 from slangnb.compiler.advice.names import close, remedy_for_name, special_name
+from slangnb.compiler.advice.vocabulary import BUILTINS
 from slangnb.compiler.reading.scan import Positions
 from slangnb.errors import Diagnostic
 
@@ -37,6 +38,14 @@ _ATTRIBUTES = (
     *("BackwardDerivativeOf", "ForwardDerivativeOf", "PrimalSubstitute", "TreatAsDifferentiable", "mutating"),
     *("numthreads", "shader", "unroll", "loop", "branch", "flatten", "noinline", "ForceInline"),
 )
+#: `from a import b`, `a if c else b`, `f(x: float)` without `func`, and `float f(float x): return x`.
+_FROM = re.compile(r"\s*from\s+([\w.]+)\s+import\b")
+_CHOICE = re.compile(r"(?:\breturn|=)\s*([^;{}=]+?)\s+if\s+([^;{}]+?)\s+else\s+([^;{}]+)")
+_TYPE_BEHIND = re.compile(r"\s*(?:fn\s+)?\w+\s*\(\s*\w+\s*:")
+_FN = re.compile(r"^(?:fn\s+)?")
+_COLON_BODY = re.compile(r"\s*[\w<>, ]+\s\w+\s*\([^()]*\)\s*:\s*(?:return\b.*)?$")
+#: What a statement starts with.
+_STATEMENT = re.compile(r"return|if|for|while|do|switch|break|continue|var|let|(?:float|u?int|half|double|bool)\w*")
 _WORDS = {"and": "&&", "or": "||", "not": "!", "is": "=="}
 
 
@@ -68,6 +77,14 @@ def python_syntax(case: Case, _: re.Match[str]) -> str:
     above = case.source.line(case.diagnostic.line - 1) if case.source else ""
     if any(re.match(r"\s*def\s+\w+\s*\(", text) for text in (line, above)):
         return "write the types and braces: `float f(float x) { return x * x; }` instead of `def f(x):`"
+    if named := next((m for text in (line, above) if (m := _FROM.match(text))), None):
+        return f"write `import {named.group(1)};`"
+    if choice := _CHOICE.search(line):
+        return f"write `{choice.group(2)} ? {choice.group(1)} : {choice.group(3).strip()}`"
+    if _TYPE_BEHIND.match(line):
+        return f"write `{_FN.sub('func ', line.partition('{')[0].strip())}`"
+    if any(_COLON_BODY.match(text) for text in (line, above)):
+        return "write the body in braces: `float f(float x) { return x; }`"
     if re.search(r"[\w)\]]\s*\*\*\s*[\w(]", line):
         return "write `pow(x, y)` instead of `x ** y`"
     if (word := case.word or "") in _WORDS or (word := (before.split() or [""])[-1]) in _WORDS:
@@ -126,6 +143,14 @@ def unexpected(case: Case, match: re.Match[str]) -> str:
         return "write `;` after the closing brace of the struct"
     if wanted in ")," and found in ("'{'", "';'"):
         return f"write `)` before this `{found[1]}`"
+    previous = re.search(r"([\w.]+|\S)\s*$", case.before)
+    if wanted == ";" and previous:
+        if found == "'}'" or _STATEMENT.fullmatch(case.word) or re.match(r"\s*[-+*/]?=(?!=)", case.after):
+            return f"write `;` after `{previous.group(1)}`"
+        if previous.group(1) in BUILTINS and (whole := re.match(r"\w*(?=\s*[;)])", case.word + case.after)):
+            return f"write `{previous.group(1)}({whole.group()})`"
+    if wanted == "{":
+        return "write the body in braces: `{ ... }`"
     if wanted in ");":
         return f"an operator{', a `,`' if wanted == ')' else ''} or a `{wanted}` is missing before this"
     return ""
@@ -158,6 +183,13 @@ def not_allowed_here(case: Case, match: re.Match[str]) -> str:
 def illegal_character(_: Case, match: re.Match[str]) -> str:
     """E10000."""
     return f"delete the character {match.group('what')}"
+
+
+def literal_suffix(case: Case, match: re.Match[str]) -> str:
+    """E39999, a number with a letter behind it that Slang does not know."""
+    suffix = match.group("suffix")
+    number = case.word.removesuffix(suffix)
+    return f"write `{number}`" + (f", or `{number}l` for a double" if suffix in ("d", "D") else "")
 
 
 def literal(case: Case, _: re.Match[str]) -> str:

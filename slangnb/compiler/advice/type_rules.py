@@ -6,6 +6,7 @@ import re
 
 from slangnb.compiler.advice.case import Case
 from slangnb.compiler.advice.names import close
+from slangnb.compiler.advice.vocabulary import CALLS
 from slangnb.compiler.reading.declarations import Declaration
 
 _VECTOR = re.compile(r"vector<(\w+),(\d)>")
@@ -152,7 +153,40 @@ def no_overload(case: Case, match: re.Match[str]) -> str:
         return "write `mul(a, b)` for products with a matrix"
     if re.fullmatch(r"[A-Z]\w?(?:, [A-Z]\w?)*", types) and not re.match(r"\w", name):
         return f"say that the type has arithmetic: `<{kinds[0]} : IFloat>`"
-    return _overloads(case, name)
+    return _overloads(case, name) or _constructor(name) or _builtin(name, [k.strip() for k in kinds])
+
+
+def _constructor(name: str) -> str:
+    """Say what a vector or a matrix is made of."""
+    if vector := re.fullmatch(r"(?:float|half|double|u?int|bool)([234])", name):
+        letters = ", ".join(_COMPONENTS[: int(vector.group(1))])
+        return f"give {vector.group(1)} numbers in all, as in `{name}({letters})`, or one for all: `{name}(x)`"
+    if matrix := re.fullmatch(r"(float|half|double)([234])x([234])", name):
+        kind, rows, columns = matrix.groups()
+        return f"give {int(rows) * int(columns)} numbers, or {rows} rows that are each a `{kind}{columns}`"
+    return ""
+
+
+def _builtin(name: str, kinds: list[str]) -> str:
+    """Say what one of Slang's own functions takes."""
+    form = CALLS.get(name, "")
+    count = form.count(",") + 1
+    if form and len(kinds) != count:
+        return f"it takes {count} argument{'s' if count > 1 else ''}: write `{form}`"
+    sizes = sorted({int(v.group(2)) for kind in kinds if (v := _VECTOR.fullmatch(kind))})
+    if len(sizes) > 1:
+        low, high = sizes[0], sizes[-1]
+        zeros = ", ".join(["0"] * (high - low))
+        return f"its vectors must be of one size: write `.{_COMPONENTS[:low]}` behind the longer one, " + (
+            f"or `float{high}(v, {zeros})` for the shorter one"
+        )
+    return ""
+
+
+def out_of_bounds(_: Case, match: re.Match[str]) -> str:
+    """E30029."""
+    size = int(match.group("size"))
+    return f"the last index is {size - 1}" if size else "the array is empty"
 
 
 def not_constant(case: Case, _: re.Match[str]) -> str:

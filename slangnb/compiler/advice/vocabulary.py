@@ -22,6 +22,21 @@ BUILTINS = tuple(
     """,
     )
 )
+#: How some of Slang's functions are called, by their names.
+CALLS = {
+    call.partition("(")[0]: call
+    for call in re.findall(
+        r"\w+\([^)]*\)",
+        """
+    abs(x) acos(x) asin(x) atan(x) ceil(x) cos(x) cosh(x) degrees(x) exp(x) exp2(x) floor(x) frac(x)
+    log(x) log2(x) log10(x) radians(x) round(x) rsqrt(x) saturate(x) sign(x) sin(x) sinh(x) sqrt(x)
+    tan(x) tanh(x) trunc(x) length(v) normalize(v) transpose(m) determinant(m)
+    atan2(y, x) cross(a, b) distance(a, b) dot(a, b) fmod(a, b) max(a, b) min(a, b) mul(a, b)
+    pow(x, y) reflect(direction, normal) step(edge, x)
+    clamp(x, lo, hi) lerp(a, b, t) smoothstep(lo, hi, x)
+    """,
+    )
+}
 #: Keywords that another word follows, and that start a statement.
 KEYWORDS = ("return", "static", "const", "struct", "case")
 #: What `import slangpy;` brings.
@@ -93,8 +108,10 @@ INSTEAD = {
     "False": "write `false`",
     "auto": "write `var`, or `let` for what does not change",
     "self": "write `this`, or the field's name alone",
+    "else": "`else` stands behind `if (...) { ... }`; for a value write `condition ? a : b`",
     "elif": "write `else if (...)`",
     "def": "write the result type instead of `def`: `float f(float x) { return x; }`",
+    "fn": "write `func f(x: float) -> float`, or the result type instead of `fn`: `float f(float x)`",
     "lambda": "write a function of its own, with types: `float f(float x) { return x; }`",
     "range": "write `for (int i = 0; i < n; i++)`",
     "len": "write `a.getCount()` for an array, `t.shape[0]` for a tensor",
