@@ -12,7 +12,7 @@ import numpy as np
 from slangnb.autodiff.assemble import Assembler, results
 from slangnb.autodiff.callee import Callee, check_function, check_names, find
 from slangnb.autodiff.transforms import as_names, make_call, prepare, split_seed
-from slangnb.compiler.reflection import Parameter, Signature, plain_name
+from slangnb.compiler.reflection import Parameter, Signature, declare, plain_name
 from slangnb.errors import CallError, GradientError
 from slangnb.runtime.binding import Bound, Slot
 from slangnb.runtime.foreign import host, library_of
@@ -20,7 +20,7 @@ from slangnb.runtime.function import Function
 from slangnb.runtime.fused.access import broadcasts
 from slangnb.runtime.fused.audit import audit
 from slangnb.runtime.fused.engine import Call, Wish
-from slangnb.runtime.fused.job import PLAIN_KINDS, declare, outputs_of
+from slangnb.runtime.fused.job import PLAIN_KINDS, outputs_of
 from slangnb.runtime.fused.launch import Prepared
 from slangnb.runtime.health import look
 from slangnb.runtime.known_faults import lacks_forward_derivative

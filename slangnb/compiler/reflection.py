@@ -83,8 +83,7 @@ class Parameter:
         return "is no_diff" if self.no_diff else f"has type {plain_name(self.type.name)}, which has no derivative"
 
     def __str__(self) -> str:
-        words = ["no_diff"] * self.no_diff + [self.io] * (self.io != "in") + [plain_name(self.type.name), self.name]
-        return " ".join(words)
+        return " ".join(["no_diff"] * self.no_diff + [self.io] * (self.io != "in") + [declare(self.type, self.name)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +156,21 @@ def plain_name(name: str) -> str:
             scalar, *sizes = name[len(prefix) : -1].split(",")
             return scalar + joint.join(s.strip() for s in sizes)
     return name
+
+
+def declare(t: TypeInfo, name: str) -> str:
+    """Write a variable of a type; arrays carry their sizes behind the name.
+
+    Examples
+    --------
+    >>> declare(TypeInfo("float[4]", "array", "float", (4,)), "v"), declare(TypeInfo("float", "scalar", "float"), "x")
+    ('float v[4]', 'float x')
+    """
+    if t.kind != "array":
+        return f"{plain_name(t.name)} {name}"
+    base, sizes = t.name.split("[", 1)
+    element = plain_name(base)
+    return f"{element} {name}[{']['.join(reversed(sizes.rstrip(']').split('][')))}]"
 
 
 def reflect(loaded: Loaded, text: str, first_line: int) -> ModuleInfo:

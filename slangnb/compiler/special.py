@@ -49,19 +49,13 @@ def specialised(loaded: Loaded, name: str) -> Special | None:
 def _method(own: Signature, this: Parameter) -> Special:
     """Write the function that calls a method, since derivatives are of functions."""
     parameters = (this, *own.parameters)
-    declared = ", ".join(_declared(p) for p in parameters)
+    declared = ", ".join(map(str, parameters))
     passed = ", ".join(p.name for p in own.parameters)
     call = f"slangnb_{own.name}"
     mark = "[Differentiable] " if own.differentiable else ""
     back = "return " if own.returns.name != "void" else ""
     text = f"{mark}{plain_name(own.returns.name)} {call}({declared}) {{ {back}{THIS}.{own.name}({passed}); }}"
     return Special(Signature(own.name, parameters, own.returns, own.differentiable), call, text)
-
-
-def _declared(p: Parameter) -> str:
-    words = ["no_diff"] * p.no_diff + [p.io] * (p.io != "in")
-    base, bracket, sizes = plain_name(p.type.name).partition("[")
-    return " ".join([*words, base, p.name]) + bracket + sizes
 
 
 def infer(head: str, parameters: Mapping[str, str], values: Mapping[str, tuple[str, tuple[int, ...]]]) -> str | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from slangnb.compiler.reflection import Parameter, Signature, TypeInfo, plain_name
-from slangnb.runtime.fused.job import PLAIN_KINDS, Output, components, declare, derivative_components, outputs_of
+from slangnb.compiler.reflection import Parameter, Signature, TypeInfo, declare, plain_name
+from slangnb.runtime.fused.job import PLAIN_KINDS, Output, components, derivative_components, outputs_of
 
 ENTRY = "slangnb_audit"
 SAMPLES = 64

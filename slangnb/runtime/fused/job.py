@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from slangnb.compiler.reflection import Parameter, TypeInfo, plain_name
+from slangnb.compiler.reflection import Parameter, TypeInfo
 
 GROUP = 256
 PLAIN_KINDS = ("scalar", "vector", "matrix", "array")
@@ -286,21 +286,6 @@ def derivative_components(t: TypeInfo) -> list[tuple[str, str]]:
     if t.kind == "struct":
         return [(f".{name}{rest}", s) for name in t.carries for rest, s in derivative_components(t.fields[name])]
     return [(rest, t.scalar) for rest in components(t)] if t.scalar in REAL else []
-
-
-def declare(t: TypeInfo, name: str) -> str:
-    """Write a variable of a type; arrays carry their sizes behind the name.
-
-    Examples
-    --------
-    >>> declare(TypeInfo("float[4]", "array", "float", (4,)), "v"), declare(TypeInfo("float", "scalar", "float"), "x")
-    ('float v[4]', 'float x')
-    """
-    if t.kind != "array":
-        return f"{plain_name(t.name)} {name}"
-    base, sizes = t.name.split("[", 1)
-    element = plain_name(base)
-    return f"{element} {name}[{']['.join(reversed(sizes.rstrip(']').split('][')))}]"
 
 
 def accumulator(scalar: str) -> str:

@@ -12,7 +12,7 @@ All names in a kernel begin with ``sn_``, so that they hide no function: ``sn_v_
 
 from __future__ import annotations
 
-from slangnb.compiler.reflection import TypeInfo, plain_name
+from slangnb.compiler.reflection import TypeInfo, declare, plain_name
 from slangnb.runtime.fused.blocks import block_name, blocks_read, blocks_written, in_block, output_in_block
 from slangnb.runtime.fused.job import (
     GROUP,
@@ -23,7 +23,6 @@ from slangnb.runtime.fused.job import (
     Rows,
     accumulator,
     components,
-    declare,
     derivative_components,
     rows,
 )
