@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -185,7 +186,8 @@ def _check_number(refuse: Any, argument: str, t: TypeInfo, value: float) -> None
     if t.scalar != "bool" and np.dtype(dtype or "float32").kind not in "iu":
         return
     if isinstance(value, float):
-        raise refuse(f"{argument!r} is a float ({value!r}), but the parameter is {t.name}", f"pass {round(value)}")
+        remedy = f"pass {round(value)}" if math.isfinite(value) else "pass a whole number"
+        raise refuse(f"{argument!r} is a float ({value!r}), but the parameter is {t.name}", remedy)
     low, high = (0, 1) if t.scalar == "bool" else (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
     if not low <= value <= high:
         raise refuse(f"{argument!r} is {value}, but {t.name} holds {low} to {high}")

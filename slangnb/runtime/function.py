@@ -21,6 +21,7 @@ from slangnb.runtime.fused.values import NotFusedError
 from slangnb.runtime.gradient_checks import check_backward, check_generic_backward
 from slangnb.runtime.health import look_at_gradients
 from slangnb.runtime.known_faults import check_branch_reads, warn_of_overwritten_inputs
+from slangnb.runtime.listed import has_lists, with_arrays
 from slangnb.runtime.own import OwnRecent, can_be_own, own_launch, own_recent, refuse_lost_gradients, wants_own
 from slangnb.runtime.plan import Plan, Recent, make_plan, remember
 from slangnb.runtime.translate import call_error
@@ -133,6 +134,9 @@ class Function:
             if self._backward:
                 self._check_stale(args, kwargs)
             return own.launch({**dict(enumerate(args)), **kwargs})
+        if has_lists(values):
+            args, kwargs = with_arrays(target.info, args, kwargs)
+            values = (*args, *kwargs.values())
         parts: list[Hashable] = [len(args), *kwargs]
         for value in values:
             kind = type(value)

@@ -11,6 +11,7 @@ import numpy as np
 from slangnb.compiler.reflection import TypeInfo, innermost_scalar, plain_name
 from slangnb.errors import CallError
 from slangnb.runtime.fused.job import PLAIN_KINDS
+from slangnb.runtime.listed import from_list
 from slangnb.runtime.parameter import Parameter
 from slangnb.runtime.tensors import SCALARS, check_extent, tidy
 
@@ -105,7 +106,7 @@ def hold(function: str, name: str, t: TypeInfo, value: Any, device: slangpy.Devi
     elif isinstance(value, np.ndarray):
         kind, array = "numpy", value
     elif isinstance(value, bool | int | float | np.generic | list | tuple) or type(value).__module__ == "slangpy.math":
-        kind, array = "number", numbers(value, t, name)
+        kind, array = "number", numbers(value, t, name, function)
     else:
         raise NotFusedError(f"{name!r} is a {type(value).__name__}")
     if t.scalar == "bool" and (kind != "number" or t.kind != "scalar"):
@@ -134,15 +135,15 @@ def address_of(array: np.ndarray) -> int:
     return array.__array_interface__["data"][0]
 
 
-def numbers(value: Any, t: TypeInfo, name: str = "") -> np.ndarray:
-    """Give numbers that a person wrote as an array of the type's scalars; `name` is the argument's, for messages."""
+def numbers(value: Any, t: TypeInfo, name: str = "", function: str = "") -> np.ndarray:
+    """Give numbers that a person wrote as an array of the type's scalars; the names are for messages."""
+    if isinstance(value, list | tuple):
+        return from_list(value, t, name, function)
     if hasattr(value, "to_numpy"):
         value = value.to_numpy()  # SlangPy's matrices
     elif type(value).__module__ == "slangpy.math":
         value = [value[i] for i in range(t.shape[0])]
     try:
-        if isinstance(value, list | tuple) and any(v is None for v in value):
-            raise TypeError("None is no number")  # numpy makes it NaN
         return np.asarray(value, dtype=SCALARS.get(t.scalar, "bool"))
     except (OverflowError, ValueError, TypeError) as error:
         which, limits = f"{name!r}: " if name else "", ""
