@@ -136,7 +136,8 @@ def _input(t: TypeInfo, value: Any, wanted: bool, session: Session) -> Any:
     if isinstance(value, Parameter):
         value = value.array
     if t.kind in PLAIN_KINDS and isinstance(value, bool | int | float | np.ndarray | np.generic | list | tuple):
-        return tensor(numbers(value, t)[None], grad=True, session=session)
+        array = numbers(value, t)
+        return tensor(array if array.shape != t.shape else array[None], grad=True, session=session)
     return value
 
 
@@ -164,4 +165,5 @@ def _out(value: Any, made: Any, t: TypeInfo) -> Any:
     found = made.grad_out.to_numpy()
     if isinstance(value, np.ndarray):
         return found.reshape(value.shape)
-    return found.reshape(t.shape) if t.shape else float(found.reshape(-1)[0])
+    shape = np.shape(value) if isinstance(value, list | tuple) else t.shape
+    return found.reshape(shape) if shape else float(found.reshape(-1)[0])

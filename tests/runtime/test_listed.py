@@ -90,3 +90,11 @@ def test_lists_that_do_not_fit(m: Any, call: Any, said: str) -> None:
 def test_nan_for_an_int(m: Any) -> None:
     with pytest.raises(sn.CallError, match=r"'i' is a float \(nan\), but the parameter is int"):
         m.twice(float("nan"))
+
+
+def test_gradients_of_lists_through_slangpy(session: Any) -> None:
+    fill = session.compile(
+        'import "slangpy"; [Differentiable] void fill(int i, float x, WDiffTensor<float, 1> t) { t[i] = x * x; }'
+    ).fill
+    grads = sn.grad(fill)([0, 1, 2], [2.0, 3.0, 4.0], sn.tensor([1.0, 2.0, 3.0], grad=True))
+    assert grads["x"].tolist() == [4, 6, 8]
