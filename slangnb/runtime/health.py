@@ -13,6 +13,7 @@ from slangnb.errors import GradientWarning
 from slangnb.runtime.binding import Bound
 from slangnb.runtime.checks import leaves
 from slangnb.runtime.fused.launch import Prepared, Ran
+from slangnb.runtime.seeds import is_zero_seed
 
 if TYPE_CHECKING:
     import slangpy
@@ -65,9 +66,8 @@ def look_at_gradients(session: Session, bound: Bound, level: int = 5) -> None:
 
     name = bound.signature.name
     terms = bound.result.element_count if isinstance(bound.result, spy.Tensor) else 1
-    seed = bound.result.grad_in if isinstance(bound.result, spy.Tensor) else None
-    if seed is not None and terms <= MOST_READ and not np.any(_numbers(seed)):
-        return  # a seed of zeros gives zeros
+    if terms <= MOST_READ and is_zero_seed(session, bound):
+        return
     for slot in bound.slots:
         p = slot.parameter
         if p.io != "in" or p.no_diff or p.type.access == "write":

@@ -24,6 +24,7 @@ from slangnb.runtime.fused.values import NotFusedError
 from slangnb.runtime.health import look
 from slangnb.runtime.parameter import Parameter
 from slangnb.runtime.plan import Recent
+from slangnb.runtime.seeds import is_zero_seed
 from slangnb.runtime.stale import tensors_in, values_in
 
 if TYPE_CHECKING:
@@ -216,7 +217,8 @@ def _backward(call: Call, accumulate: bool) -> Launch:
             session.writes.wrote(t)
         if read:
             prepared.looked = True
-            look(session, name, prepared, ran, 5)
+            if any(ran.sums[row.id] for row in prepared.sizes) or not is_zero_seed(session, call.bound):
+                look(session, name, prepared, ran, 5)
 
     return launch
 

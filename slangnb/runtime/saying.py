@@ -1,0 +1,31 @@
+"""Gives a warning once in a session, at the person's own line."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Hashable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slangnb.errors import GradientWarning
+
+if TYPE_CHECKING:
+    from slangnb.runtime.session import Session
+
+_PACKAGE = str(Path(__file__).parent.parent)
+
+
+def warn_once(session: Session, key: Hashable, message: str) -> None:
+    """Warn of a gradient, if the warning of this key was not given before."""
+    if key not in session.said:
+        session.said.add(key)
+        warnings.warn(message, GradientWarning, stacklevel=_depth())
+
+
+def _depth() -> int:
+    """Count the frames up to the person's own line; the way from there is longer at a first call."""
+    frame, depth = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, depth = frame.f_back, depth + 1
+    return depth
