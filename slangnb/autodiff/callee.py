@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slangnb.compiler.reading.declarations import declarations
-from slangnb.compiler.reflection import FunctionInfo
+from slangnb.compiler.reflection import FunctionInfo, TypeInfo
 from slangnb.compiler.special import Special, generic_head, infer, kind_of
 from slangnb.errors import CallError, GradientError
 from slangnb.runtime.binding import EXTRAS, Bound, bind
 from slangnb.runtime.function import Function
+from slangnb.runtime.fused.job import REAL
+from slangnb.runtime.saying import warn_once
 from slangnb.runtime.special import SpecialFunction
+
+if TYPE_CHECKING:
+    from slangnb.runtime.session import Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,3 +135,21 @@ def check_names(callee: Callee, names: tuple[str, ...] | None) -> None:
                 argument=name,
                 remedy=f"wrt may name {', '.join(known)}",
             )
+
+
+def warn_of_plain_structs(callee: Callee, session: Session) -> None:
+    """Say once that a struct argument has no gradient because its type is not declared differentiable."""
+    for slot in callee.bound.slots:
+        p = slot.parameter
+        if p.io == "out" or p.no_diff or p.type.kind != "struct" or p.type.differentiable or not _holds_reals(p.type):
+            continue
+        warn_once(
+            session,
+            ("plain struct", callee.name, p.name),
+            f"{callee.name}: {p.name!r} has no gradient, since the struct {p.type.name} is not differentiable; write "
+            f"`struct {p.type.name} : IDifferentiable`, or name in wrt=... what to differentiate",
+        )
+
+
+def _holds_reals(t: TypeInfo) -> bool:
+    return t.scalar in REAL if t.kind != "struct" else any(map(_holds_reals, t.fields.values()))

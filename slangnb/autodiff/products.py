@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from slangnb.autodiff.assemble import Assembler, results
-from slangnb.autodiff.callee import Callee, check_function, check_names, find
+from slangnb.autodiff.callee import Callee, check_function, check_names, find, warn_of_plain_structs
 from slangnb.autodiff.transforms import as_names, make_call, prepare, split_seed
 from slangnb.compiler.reflection import Parameter, Signature, declare, plain_name
 from slangnb.errors import CallError, GradientError
@@ -120,6 +120,7 @@ def vjp(function: Function, /, *args: Any, **kwargs: Any) -> tuple[Any, Callable
         y, own = vjp(function, **given.named)
         return given.result(y), lambda seed=None: given.gradients(own(host(seed)))
     callee = _with_copies(find(function, args, kwargs, "vjp"))
+    warn_of_plain_structs(callee, function._target.session)
     forward = make_call(function, callee)
     prepared = prepare(forward, Wish("forward", stores=True), "vjp")
     audit(forward)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from slangnb.autodiff.assemble import Assembler
-from slangnb.autodiff.callee import Callee, check_function, check_names, find
+from slangnb.autodiff.callee import Callee, check_function, check_names, find, warn_of_plain_structs
 from slangnb.autodiff.fallback import value_and_grad_by_slangpy
 from slangnb.errors import CallError, GradientError
 from slangnb.runtime.foreign import Given, host, library_of
@@ -103,6 +103,8 @@ class Transform:
                 return library.transform(self, args, kwargs)
             callee = find(self.function, args, kwargs, self.name)
             check_names(callee, self.names)
+            if self.names is None:
+                warn_of_plain_structs(callee, target.session)
             try:
                 self._recent = recent = self._prepare(callee, args, kwargs)
             except NotFusedError as reason:

@@ -123,8 +123,12 @@ def _is_wanted(function: str, p: Parameter, wrt: tuple[str, ...] | None) -> bool
             f"{function}: no gradient for {p.name!r}: it is an output", function=function, argument=p.name
         )
     if not derivable:
+        plain = p.type.kind == "struct" and not p.no_diff
         raise GradientError(
-            f"{function}: no gradient for {p.name!r}: it {p.why_not}", function=function, argument=p.name
+            f"{function}: no gradient for {p.name!r}: it {p.why_not}",
+            function=function,
+            argument=p.name,
+            remedy=f"declare it as `struct {p.type.name} : IDifferentiable`" if plain else "leave it out of wrt",
         )
     return True
 
