@@ -53,8 +53,8 @@ def can_be_own(bound: Bound | None, chain: tuple[Any, ...]) -> bool:
         if slot.parameter.io != "in":
             return False
         for _, t, value in leaves(slot.parameter.name, slot.parameter.type, slot.value):
-            if t.kind not in PLAIN_KINDS or t.scalar == "bool":
-                return False
+            if t.kind not in PLAIN_KINDS or t.scalar == "bool" or (t.shape and type(value) in (float, int)):
+                return False  # SlangPy makes a vector of a number
             if type(value) not in (float, int, Parameter, spy.Tensor) and not isinstance(value, ARRAYS):
                 return False
     return True

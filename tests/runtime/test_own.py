@@ -168,3 +168,8 @@ def test_calls_that_wait_can_be_stopped(session: Any, monkeypatch: pytest.Monkey
     found = call(m)
     assert type(found) is kind
     assert [found[k] for k in range(3)] == want if isinstance(want, list) else found == want
+
+
+def test_a_number_for_a_vector_is_one_for_all_components(session: Any) -> None:
+    found = session.compile("float3 twice(float3 v) { return 2 * v; }").twice(1.5)
+    assert [found[k] for k in range(3)] == [3.0, 3.0, 3.0]
