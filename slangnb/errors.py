@@ -155,10 +155,10 @@ class CompileError(SlangNbError):
         Everything the compiler said, first error first.
     """
 
-    def __init__(self, diagnostics: tuple[Diagnostic, ...] | list[Diagnostic], *, remedy: str = "") -> None:
+    def __init__(self, diagnostics: tuple[Diagnostic, ...] | list[Diagnostic]) -> None:
         self.diagnostics = tuple(sorted(diagnostics, key=lambda d: d.severity != "error"))
         errors = [d for d in self.diagnostics if d.severity == "error"]
-        super().__init__("\n".join(d.render() for d in errors or self.diagnostics), remedy=remedy)
+        super().__init__("\n".join(d.render() for d in errors or self.diagnostics))
 
     def render(self, colour: bool = True, paint: Callable[[str], str] = str) -> str:
         """Give all diagnostics with carets and remedies; `paint` colours the source lines."""
@@ -168,8 +168,7 @@ class CompileError(SlangNbError):
         body = [d.render(colour, paint) for d in self.diagnostics[:MOST_SHOWN]]
         if len(self.diagnostics) > MOST_SHOWN:
             body.append(f"... and {len(self.diagnostics) - MOST_SHOWN} more")
-        tail = [f"  {_paint('remedy', 'remedy', colour)}: {self.remedy}"] if self.remedy else []
-        return "\n".join([head, *body, *tail])
+        return "\n".join([head, *body])
 
 
 class CallError(SlangNbError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from slangnb.compiler.messages import Message, essence, messages, plain
@@ -76,17 +76,6 @@ def parse(text: str, sources: Mapping[str, Source]) -> tuple[Diagnostic, ...]:
         return tuple(unique)
     left = _named(essence(text), sources)
     return (Diagnostic("error", "", left),) if left else ()
-
-
-def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
-    """Say whether any of them is an error.
-
-    Examples
-    --------
-    >>> has_errors([Diagnostic("warning", "E30081", "implicit conversion")])
-    False
-    """
-    return any(d.severity == "error" for d in diagnostics)
 
 
 def _echoes(one: Diagnostic, found: list[Diagnostic]) -> bool:

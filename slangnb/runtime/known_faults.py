@@ -10,16 +10,11 @@ import re
 import warnings
 from collections.abc import Iterable
 
-from slangnb.compiler.reading.declarations import Declaration, declarations
+from slangnb.compiler.reading.calls import has_control_flow, reached
 from slangnb.compiler.reading.scan import masked
 from slangnb.devices.backend import Backend
 from slangnb.errors import GradientError, GradientWarning
 from slangnb.runtime.binding import Bound
-
-_CONTROL_FLOW = re.compile(r"\b(?:if|for|while|switch|do)\b|\?")
-#: What shows a loop, in a text without comments and strings.
-LOOPS = re.compile(r"\b(?:for|while|do)\b")
-_NAME = re.compile(r"[^\W\d]\w*")
 
 
 def check_branch_reads(backend: Backend, bound: Bound, texts: Iterable[str]) -> None:
@@ -79,43 +74,6 @@ def warn_of_overwritten_inputs(bound: Bound) -> None:
             )
 
 
-def has_control_flow(name: str, texts: Iterable[str]) -> bool:
-    """Tell whether a function, or one that it calls, has a branch or a loop.
-
-    Examples
-    --------
-    >>> text = "float g(float x) { if (x > 0) return x; return 0; }  float f(float x) { return g(x); }"
-    >>> has_control_flow("f", [text]), has_control_flow("f", ["float f(float x) { return x; }"])
-    (True, False)
-    """
-    return any(_CONTROL_FLOW.search(body) for _, _, body in reached(name, texts))
-
-
-def reached(name: str, texts: Iterable[str]) -> list[tuple[Declaration, str, str]]:
-    """List a function and what it calls, as far as the sources show: declaration, all its text, and its body.
-
-    Comments and strings are blanked out of both texts.
-    """
-    known: dict[str, list[tuple[Declaration, str, str]]] = {}
-    for text in texts:
-        code = masked(text)
-        for d in declarations(text):
-            for one in (d, *d.children):
-                entry = one, code[slice(*one.span)], code[slice(*one.body)]
-                for written in {one.name, one.name.rsplit("::", 1)[-1]}:
-                    known.setdefault(written, []).append(entry)
-    found, seen, todo = [], set(), [name]
-    while todo:
-        here = todo.pop()
-        if here in seen:
-            continue
-        seen.add(here)
-        for one in known.get(here, []):
-            found.append(one)
-            todo += [n for n in _NAME.findall(one[2]) if n in known]
-    return found
-
-
 def lacks_forward_derivative(name: str, texts: Iterable[str]) -> str:
     """Give the name of a function, among those that are called, that has a backward derivative of its own alone.
 
@@ -123,7 +81,7 @@ def lacks_forward_derivative(name: str, texts: Iterable[str]) -> str:
     """
     texts = list(texts)
     given = {which: _derivatives_given(texts, which) for which in ("Backward", "Forward")}
-    for d, _, _ in reached(name, texts):
+    for d in (one.declaration for one in reached(name, texts)):
         own = [a.split("(")[0] for a in d.attributes]
         backward = "BackwardDerivative" in own or d.name in given["Backward"]
         if backward and "ForwardDerivative" not in own and d.name not in given["Forward"]:
@@ -141,7 +99,7 @@ def treated_as_differentiable(name: str, texts: Iterable[str]) -> str:
 
     In derivative code Slang 2026.12 takes the value of such a function as 0, not only its derivative.
     """
-    for d, _, _ in reached(name, texts):
+    for d in (one.declaration for one in reached(name, texts)):
         if "TreatAsDifferentiable" in d.attributes:
             return d.name
     return ""

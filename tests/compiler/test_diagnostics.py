@@ -1,13 +1,12 @@
 # ruff: noqa: E501
 # Long lines here are texts as the compiler or a person writes them.
 
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slangnb.compiler.diagnostics import has_errors, parse
+from slangnb.compiler.diagnostics import parse
 from slangnb.compiler.source import Source
 from slangnb.errors import Diagnostic
 
@@ -124,7 +123,6 @@ def test_the_loggers_warnings_lose_their_colours():
     (d,) = parse(text, {NAME: source})
     assert (d.severity, d.code, caret_under(d)) == ("warning", "E30081", "x")
     assert d.message == "implicit conversion from 'float' to 'int' is not recommended"
-    assert not has_errors([d])
 
 
 def test_generated_code_has_no_place_but_takes_that_of_a_note_in_the_cell():
@@ -233,9 +231,3 @@ def test_parse_never_raises_and_every_caret_is_inside_its_line(text: str):
         if d.file == "In[3]" and d.line:
             assert 0 <= d.column <= len(d.source) + 1
             assert d.source == source.line(d.line)
-
-
-def test_has_errors():
-    d = Diagnostic("error", "", "x")
-    assert has_errors([replace(d, severity="warning"), d])
-    assert not has_errors([])

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from slangnb.compiler.advice.remedies import crash_hint, lint, with_remedies
+from slangnb.compiler.advice.crash import crash_hint
+from slangnb.compiler.advice.lint import lint
+from slangnb.compiler.advice.remedies import with_remedies
 from slangnb.compiler.advice.vocabulary import BUILTINS, CALLS, CUDA, INSTEAD, SLANGPY_TYPES
 from slangnb.compiler.diagnostics import parse
 from slangnb.compiler.graph import Known

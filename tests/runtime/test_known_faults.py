@@ -7,10 +7,11 @@ import warnings
 import pytest
 
 import slangnb as sn
+from slangnb.compiler.reading.calls import has_control_flow
 from slangnb.compiler.reflection import Parameter, Signature, TypeInfo
 from slangnb.devices.backend import Backend
 from slangnb.runtime.binding import Bound, Slot
-from slangnb.runtime.known_faults import check_branch_reads, has_control_flow
+from slangnb.runtime.known_faults import check_branch_reads
 
 BRANCH = "float f(int i, DiffTensor<float, 1> u) { if (i > 0) return u[i]; return 0; }"
 STRAIGHT = "float f(int i, DiffTensor<float, 1> u) { return u[i] * u[i + 1]; }"
@@ -43,3 +44,4 @@ def test_control_flow_in_called_functions() -> None:
     helper = "float g(float x) { for (int i = 0; i < 3; i++) x += 1; return x; }"
     assert has_control_flow("f", ["float f(float x) { return g(x); }", helper])
     assert not has_control_flow("f", ["float f(float x) { return x; } // if (x)", helper])
+    assert has_control_flow("f", [f"namespace n {{ {helper} }} float f(float x) {{ return n::g(x); }}"])

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from slangnb.compiler.advice.loops import functions
 from slangnb.compiler.graph import Known
 from slangnb.compiler.reading.declarations import Declaration, declarations
+from slangnb.compiler.reading.declared import everything
 from slangnb.compiler.reading.scan import masked
 from slangnb.compiler.source import Source
 from slangnb.errors import Diagnostic
@@ -104,13 +105,9 @@ class Case:
     def person_line(self, declared: Declaration) -> int:
         """Give the person's line of something declared in the diagnostic's own source, or 0."""
         own = self.source
-        if own and declared in _everything(declarations(own.text)):
+        if own and declared in everything(declarations(own.text)):
             return declared.line + own.first_line - 1
         return 0
-
-
-def _everything(declared: Iterable[Declaration]) -> list[Declaration]:
-    return [x for d in declared for x in (d, *_everything(d.children))]
 
 
 def cases(diagnostics: Iterable[Diagnostic], sources: Mapping[str, Source], known: Known) -> list[Case]:

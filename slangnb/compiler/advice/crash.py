@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Iterator
 
 from slangnb.compiler.advice.lint import SHAPE, logical
-from slangnb.compiler.advice.loops import functions, inside, loops, rounds
-from slangnb.compiler.reading.declarations import Declaration, declarations
+from slangnb.compiler.advice.loops import inside, loops, rounds
+from slangnb.compiler.reading.calls import reached
+from slangnb.compiler.reading.declared import Declaration
 from slangnb.compiler.reading.scan import Positions
 from slangnb.compiler.reading.tokens import Tokens
 from slangnb.compiler.source import Source
@@ -65,8 +66,8 @@ def crash_hint(source: Source, function_name: str) -> str:
     'The loop condition at line 4 uses `&&`: write `(i < n) & (x < 9)`.'
     """
     tokens, where = Tokens(source.text), Positions(source.text)
-    every = [f for f in functions(declarations(source.text)) if f.body != (0, 0)]
-    suspects = [_Suspect(source, tokens, where, f) for f in _reached(tokens, every, function_name)]
+    called = [r.declaration for r in reached(function_name, [source.text], types=False)]
+    suspects = [_Suspect(source, tokens, where, f) for f in called if f.body != (0, 0)]
     hints: list[str] = []
     rules: tuple[Callable[[_Suspect], Iterator[str]], ...] = (
         _joint_condition,
@@ -80,21 +81,6 @@ def crash_hint(source: Source, function_name: str) -> str:
         hints += (hint for suspect in suspects for hint in rule(suspect))
     hints += _nested_forward(suspects)
     return " ".join(dict.fromkeys(hints[:2]))
-
-
-def _reached(tokens: Tokens, every: list[Declaration], name: str) -> list[Declaration]:
-    """Give the functions of that name and those of the source that they call, nearest first."""
-    by_name: dict[str, list[Declaration]] = {}
-    for function in every:
-        by_name.setdefault(re.split(r"::|\.", function.name)[-1], []).append(function)
-    queue = list(by_name.get(re.split(r"::|\.", name)[-1], []))
-    for function in queue:
-        for k in inside(tokens, function):
-            # `fwd_diff(g)` reaches g without a bracket behind it.
-            for called in by_name.get(tokens.text(k), []):
-                if called not in queue:
-                    queue.append(called)
-    return queue
 
 
 def _joint_condition(suspect: _Suspect) -> Iterator[str]:

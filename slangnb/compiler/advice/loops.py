@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 
-from slangnb.compiler.reading.declared import Declaration
+from slangnb.compiler.reading.declared import Declaration, everything
 from slangnb.compiler.reading.tokens import Tokens
 
 _COUNT = re.compile(r"(?:\w+ )?(\w+) = (-?\d{1,9})")
@@ -29,7 +31,7 @@ class Loop:
 
 
 def functions(declared: list[Declaration]) -> Iterator[Declaration]:
-    """Yield all functions, methods included.
+    """Give all functions, methods included.
 
     Examples
     --------
@@ -37,10 +39,7 @@ def functions(declared: list[Declaration]) -> Iterator[Declaration]:
     >>> [f.name for f in functions(declarations("float f() { return 1; } struct A { void g() { } }"))]
     ['f', 'g']
     """
-    for one in declared:
-        if one.kind == "function":
-            yield one
-        yield from functions(list(one.children))
+    return (one for one in everything(declared) if one.kind == "function")
 
 
 def differentiable(function: Declaration) -> bool:
@@ -51,18 +50,8 @@ def differentiable(function: Declaration) -> bool:
 def inside(tokens: Tokens, function: Declaration) -> range:
     """Give the indices of the tokens in a function's body."""
     start, stop = function.body
-    return range(_first(tokens, start), _first(tokens, stop))
-
-
-def _first(tokens: Tokens, offset: int) -> int:
-    low, high = 0, len(tokens.items)
-    while low < high:
-        middle = (low + high) // 2
-        if tokens.items[middle].start < offset:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    first, last = (bisect_left(tokens.items, offset, key=attrgetter("start")) for offset in (start, stop))
+    return range(first, last)
 
 
 def loops(tokens: Tokens, where: range) -> Iterator[Loop]:

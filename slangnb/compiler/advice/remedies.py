@@ -10,13 +10,9 @@ from slangnb.compiler.advice import autodiff_rules as autodiff
 from slangnb.compiler.advice import syntax_rules as syntax
 from slangnb.compiler.advice import type_rules as types
 from slangnb.compiler.advice.case import Case, cases
-from slangnb.compiler.advice.crash import crash_hint
-from slangnb.compiler.advice.lint import lint
 from slangnb.compiler.graph import Known
 from slangnb.compiler.source import Source
 from slangnb.errors import Diagnostic
-
-__all__ = ["crash_hint", "lint", "with_remedies"]
 
 # A rule gives the remedy, or the whole diagnostic at a better place, or "" to let the next rule try.
 _Rule = Callable[[Case, re.Match[str]], Diagnostic | str]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 
@@ -60,3 +61,10 @@ class Declaration:
     type: str = ""
     bases: tuple[str, ...] = ()
     children: tuple[Declaration, ...] = ()
+
+
+def everything(declared: Iterable[Declaration]) -> Iterator[Declaration]:
+    """Yield declarations and, behind each, what stands inside it."""
+    for one in declared:
+        yield one
+        yield from everything(one.children)

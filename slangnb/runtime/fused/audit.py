@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from slangnb.compiler.reading.calls import LOOPS, reached
 from slangnb.compiler.reflection import Parameter, Signature, plain_name
 from slangnb.errors import CompileError, GradientError
 from slangnb.runtime.fused.audit_samples import RANDOM, rounds_in, samples
@@ -24,7 +25,7 @@ from slangnb.runtime.fused.imports import modules_for
 from slangnb.runtime.fused.job import derivative_components, outputs_of
 from slangnb.runtime.fused.stage import Stage, submit
 from slangnb.runtime.fused.sums import storage
-from slangnb.runtime.known_faults import LOOPS, reached, treated_as_differentiable
+from slangnb.runtime.known_faults import treated_as_differentiable
 
 if TYPE_CHECKING:
     import slangpy
@@ -111,7 +112,7 @@ def _buffer(device: slangpy.Device, numbers: np.ndarray) -> slangpy.Buffer:
 
 def text_to_judge(name: str, texts: list[str]) -> str:
     """Give the text of a function and of what it calls; all of it where that cannot be told."""
-    found = [text for _, text, _ in reached(name, texts)]
+    found = [one.text for one in reached(name, texts)]
     whole = "\n".join(texts)
     return whole if not found or _HIDING.search(whole) else "\n".join(found)
 

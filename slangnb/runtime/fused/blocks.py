@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from slangnb.compiler.reading.calls import LOOPS
 from slangnb.runtime.fused.job import Job, Leaf, Output, components
-from slangnb.runtime.known_faults import LOOPS
 
 BLOCK = 8
 #: Types of 32 bits, and what makes them of 32 bits without a meaning.

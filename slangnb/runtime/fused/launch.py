@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from slangnb.compiler.reading.calls import reached
 from slangnb.compiler.reflection import Signature, TypeInfo
 from slangnb.runtime.fused.access import strides_in
 from slangnb.runtime.fused.blocks import block_of
@@ -23,7 +24,6 @@ from slangnb.runtime.fused.sums import Sums, table, totals
 from slangnb.runtime.fused.text import ENTRY, kernel_text
 from slangnb.runtime.fused.tuning import per_thread
 from slangnb.runtime.fused.values import NotFusedError, address_of
-from slangnb.runtime.known_faults import reached
 from slangnb.runtime.tensors import SCALARS
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ class Prepared:
         self._as_arrays = bool(in_place) and kinds <= {"number", "numpy", "parameter"}
         job = replace(job, host=session.host_memory and not job.addressed)
         if session.host_memory:
-            texts = (text for _, text, _ in reached(signature.name, session.texts_of(owner)))
+            texts = (one.text for one in reached(signature.name, session.texts_of(owner)))
             job = replace(job, block=block_of(job, self.count, texts))
         #: Whether a launch must be waited for, since memory that it works on may not outlive the call.
         self.waits = self._for_host or bool(in_place)

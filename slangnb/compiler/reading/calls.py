@@ -1,0 +1,75 @@
+"""Follows the calls of a function through the sources: what it may run, and whether that has branches or loops."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from slangnb.compiler.reading.declarations import declarations
+from slangnb.compiler.reading.declared import Declaration, everything
+from slangnb.compiler.reading.scan import masked
+
+_CONTROL_FLOW = re.compile(r"\b(?:if|for|while|switch|do)\b|\?")
+#: What shows a loop, in a text without comments and strings.
+LOOPS = re.compile(r"\b(?:for|while|do)\b")
+_NAME = re.compile(r"[^\W\d]\w*")
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """A declaration, all its text and that of its body, with blanks for comments and strings."""
+
+    declaration: Declaration
+    text: str
+    body: str
+
+
+def reached(name: str, texts: Iterable[str], *, types: bool = True) -> list[Reached]:
+    """List a function and what it calls, as far as the sources show, nearest first.
+
+    Parameters
+    ----------
+    name : str
+        Of the function; of ``A::g`` and ``A.g`` the last part counts.
+    texts : iterable of str
+        Sources in which it and what it calls may stand.
+    types : bool
+        Whether a type that is named counts with all that it has: its constructor or an operator may run.
+
+    Examples
+    --------
+    >>> text = "float g(float x) { return x; }  float f(float x) { return g(x); }"
+    >>> [r.declaration.name for r in reached("f", [text])]
+    ['f', 'g']
+    """
+    known: dict[str, list[Reached]] = {}
+    for text in texts:
+        code = masked(text)
+        for one in everything(declarations(text)):
+            if types or one.kind == "function":
+                said = Reached(one, code[slice(*one.span)], code[slice(*one.body)])
+                known.setdefault(_last(one.name), []).append(said)
+    found: list[Reached] = []
+    todo = [_last(name)]
+    for here in todo:
+        found += known.get(here, [])
+        inner = (n for one in known.get(here, ()) for n in _NAME.findall(one.body) if n in known)
+        todo += [n for n in dict.fromkeys(inner) if n not in todo]
+    return found
+
+
+def _last(name: str) -> str:
+    return re.split(r"::|\.", name)[-1]
+
+
+def has_control_flow(name: str, texts: Iterable[str]) -> bool:
+    """Tell whether a function, or one that it calls, has a branch or a loop.
+
+    Examples
+    --------
+    >>> text = "float g(float x) { if (x > 0) return x; return 0; }  float f(float x) { return g(x); }"
+    >>> has_control_flow("f", [text]), has_control_flow("f", ["float f(float x) { return x; }"])
+    (True, False)
+    """
+    return any(_CONTROL_FLOW.search(one.body) for one in reached(name, texts))
