@@ -86,3 +86,8 @@ def test_outside_of_functions_and_in_broken_text() -> None:
         "float y[1/2",
     ):
         assert lint(Source(text)) == ()
+
+
+def test_a_text_that_nobody_writes_is_looked_at_in_part() -> None:
+    text = "float f(float x) { return " + "1/2 + " * 4000 + "x; }"
+    assert len(lint(Source(text))) == 50

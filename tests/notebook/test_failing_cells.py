@@ -62,3 +62,18 @@ def test_other_tools(tool: str, tmp_path: Path) -> None:
         )
     assert results["good"].returncode == 0, results["good"].stdout + results["good"].stderr
     assert results["wrong"].returncode != 0
+
+
+def test_a_function_of_another_cell_is_named_with_its_cell() -> None:
+    cells = [
+        "%load_ext slangnb",
+        "%%slang tools\nfloat twice(float x) { return 2 * x; }",
+        "%%slang\nfloat poly(float x) { return x * x; }",
+        "%%slang\nfloat thrice(float x) { return twice(x) + x; }",
+        "%%slang\nfloat g(float x) { return poly(x); }",
+    ]
+    nb = notebook(cells)
+    NotebookClient(nb, timeout=120, allow_errors=True).execute()
+    named, unnamed = ("\n".join(cell.outputs[-1].traceback) for cell in nb.cells[3:])
+    assert "`twice` is in cell `tools`: write `import tools;` at the top" in named
+    assert "`poly` is in In[3], which has no name: write `%%slang NAME` there, and `import NAME;` here" in unnamed

@@ -31,6 +31,11 @@ _COMPARISONS = frozenset("=<>!")
 #: Operators of whole numbers, and those that no number flows through.
 _NOT_REAL = frozenset("%&|^~!<>")
 
+#: Limits for texts that no person writes: divisions looked at, brackets around one, tokens to each side.
+_MOST = 50
+_DEEPEST = 16
+_FAR = 200
+
 
 @dataclass(frozen=True, slots=True)
 class Division:
@@ -71,7 +76,7 @@ def whole_divisions(tokens: Tokens, declared: list[Declaration]) -> Iterator[Div
     names = _Names(frozenset(m.group(1) for m in _REAL_NAME.finditer(code)) - other, other)
     bodies = [inside(tokens, f) for f in functions(declared) if re.fullmatch(_REAL_TYPE, f.type)]
     opened = _enclosing(tokens)
-    for k in found:
+    for k in found[:_MOST]:
         if _is_real(tokens, k, names, opened, any(k in body for body in bodies)):
             a, b = (int(tokens.text(j).rstrip("uU")) for j in (k - 1, k + 1))
             yield Division(tokens.items[k - 1].start, tokens.items[k + 1].end, a // b, f"{a}.0/{b}.0")
@@ -107,7 +112,7 @@ def _starts(tokens: Tokens, k: int) -> bool:
 
 def _is_real(tokens: Tokens, k: int, names: _Names, opened: list[int], returns: bool) -> bool:
     """Say whether what is divided at token `k` is surely meant as a real number, looking outward from it."""
-    while True:
+    for _ in range(_DEEPEST):
         around = opened[k]
         whole = _part(tokens, k, opened, _ENDS)
         value = _after_assignment(tokens, whole.start, k)
@@ -130,6 +135,7 @@ def _is_real(tokens: Tokens, k: int, names: _Names, opened: list[int], returns: 
         if not (grouped or listed or before == "return"):
             return False
         k = around
+    return False
 
 
 def _after_assignment(tokens: Tokens, start: int, stop: int) -> int:
@@ -141,12 +147,12 @@ def _after_assignment(tokens: Tokens, start: int, stop: int) -> int:
 
 
 def _part(tokens: Tokens, k: int, opened: list[int], ends: frozenset[str]) -> range:
-    """Give the tokens around `k`, up to one of `ends` or the bracket around them."""
+    """Give the tokens around `k`, up to one of `ends` or the bracket around them, or as far as one looks."""
     around = opened[k]
     first, stop = k, k + 1
-    while first - 1 > around and not (opened[first - 1] == around and tokens.text(first - 1) in ends):
+    while first - 1 > max(around, k - _FAR) and not (opened[first - 1] == around and tokens.text(first - 1) in ends):
         first -= 1
-    last = tokens.partner[around] if around >= 0 else len(tokens.items)
+    last = min(tokens.partner[around] if around >= 0 else len(tokens.items), k + _FAR)
     while stop < last and not (opened[stop] == around and tokens.text(stop) in ends):
         stop += 1
     return range(first, stop)

@@ -72,7 +72,8 @@ def remedy_for_name(name: str, after: str, text: str, known: Known, offset: int 
     if elsewhere:
         return elsewhere
     # The function around the name cannot be meant: it could not call itself.
-    own = [n for n in own_names(text) if n != _function_around(text, offset)]
+    around = _function_around(text, offset)
+    own = [n for n in own_names(text) if n != around]
     exact = next((n for n in own if n.lower() == name.lower() and n != name), "")
     if exact:
         return f"did you mean `{exact}`?"
