@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from slangnb.views.scatter import ScatterView
 
 KINDS = ("pair", "scatter")
+OPTIONS = ("title", "live", "kind", "flow", "gamma", "history")
 
 
 @overload
@@ -89,6 +91,7 @@ def show(
       value     2.5
     """
     _check(title, live, kind, history)
+    _check_names(named, bool(tensors))
     entries, title = _entries(tensors, named, title)
     if kind == "scatter":
         return _scatter(entries)
@@ -115,6 +118,16 @@ def _check(title: Any, live: Any, kind: Any, history: Any) -> None:
     if not isinstance(kind, str) or kind not in KINDS:
         said = repr(kind) if isinstance(kind, str) else f"a {type(kind).__name__}"
         raise CallError(f"kind is 'pair' or 'scatter', not {said}", remedy="write show(x, kind='scatter')")
+
+
+def _check_names(named: Mapping[str, Any], others: bool) -> None:
+    """Refuse options that there are not: what has a name and is no option is a row, but a text is no tensor."""
+    for name, thing in named.items():
+        close = difflib.get_close_matches(name, OPTIONS, 1, 0.6)
+        if isinstance(thing, str) or (close and others and isinstance(thing, bool)):
+            meant = f"did you mean {close[0]}? write " if close else f"its options are {', '.join(OPTIONS)}, as in "
+            option = f"{close[0]}={thing!r}" if close else "title='x'"
+            raise CallError(f"show has no option {name!r}", remedy=f"{meant}show(x, {option})")
 
 
 def _entries(tensors: tuple[Any, ...], named: Mapping[str, Any], title: str) -> tuple[list[tuple[str, Any]], str]:

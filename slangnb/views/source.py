@@ -379,8 +379,9 @@ def source(thing: Any, name: str) -> Source:
             remedy="give a tensor, a numpy array, or a list with rows of equal length",
         ) from error
     if array.dtype.kind in "OSUV":
+        what = "None" if thing is None else f"of the type {type(thing).__name__!r}"
         raise CallError(
-            f"{name} is a {type(thing).__name__}, which holds no numbers to show",
+            f"{name} is {what}, which holds no numbers to show",
             remedy="give a tensor, a numpy array or a number; for several write show(a, b)",
         )
     return ArraySource(array, name=name)

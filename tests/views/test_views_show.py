@@ -67,8 +67,8 @@ def test_save(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("thing", "message"),
     [
-        ("words", "is a str"),
-        (None, "is a NoneType"),
+        ("words", "is of the type 'str'"),
+        (None, "is None"),
         ([1, [2]], "not an array"),
         (np.array(1j), "complex"),
         ({}, "nothing"),

@@ -65,3 +65,41 @@ def test_parameters_and_their_gradients() -> None:
 def test_options_are_no_tensors(option: Any) -> None:
     with pytest.raises(CallError):
         sn.show(X, **option)
+
+
+@pytest.mark.parametrize(
+    ("options", "message", "remedy"),
+    [
+        ({"knd": "scatter"}, "show has no option 'knd'", "did you mean kind? write show(x, kind='scatter')"),
+        ({"titel": "A"}, "show has no option 'titel'", "did you mean title? write show(x, title='A')"),
+        ({"histry": True}, "show has no option 'histry'", "did you mean history? write show(x, history=True)"),
+        (
+            {"colormap": "gray"},
+            "show has no option 'colormap'",
+            "its options are title, live, kind, flow, gamma, history, as in show(x, title='x')",
+        ),
+    ],
+)
+def test_options_that_there_are_not(options: Any, message: str, remedy: str) -> None:
+    with pytest.raises(CallError) as refused:
+        sn.show(X, **options)
+    assert str(refused.value).startswith(message) and refused.value.remedy == remedy
+
+
+def test_a_row_may_be_named_as_an_option_nearly_is() -> None:
+    assert repr(sn.show(X, lives=X)).splitlines()[2].startswith("lives  float32 (12,)")
+    assert repr(sn.show(alive=True)).startswith("alive  bool")
+
+
+@pytest.mark.parametrize(
+    ("thing", "message"),
+    [
+        (None, "tensor is None, which holds no numbers to show"),
+        (object(), "tensor is of the type 'object', which holds no numbers to show"),
+        ("text", "tensor is of the type 'str', which holds no numbers to show"),
+    ],
+)
+def test_what_holds_no_numbers_is_named(thing: Any, message: str) -> None:
+    with pytest.raises(CallError) as refused:
+        sn.show(thing)
+    assert str(refused.value).startswith(message)
