@@ -65,6 +65,9 @@ class LivePair(anywidget.AnyWidget):
         self.on_msg(self._answer)
         self.observe(self._redraw, "look")
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._source.name}>"
+
     @property
     def source(self) -> Source:
         """What it draws."""

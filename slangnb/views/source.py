@@ -104,6 +104,9 @@ class Source(ABC):
     remark: str = ""
     bytes_read: int = 0
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}: {self.dtype} {self.shape}>"
+
     @abstractmethod
     def model(self, axes: Axes | None = None) -> PairModel:
         """Give what is drawn; by default the last two axes in the middle of the others."""

@@ -19,7 +19,8 @@ height.grad.copy_from_numpy(np.linspace(-1, 1, 2400, dtype=np.float32).reshape(4
 view = sn.show(height=height)
 view"""
 STACK = """stack = np.arange(5 * 30 * 20, dtype=np.float32).reshape(5, 30, 20)
-sn.show(stack=stack)"""
+orange = np.tile(np.array([255, 128, 0], np.uint8), (6, 9, 1))
+sn.show(stack=stack, thin=np.zeros((1, 30, 20)), orange=orange)"""
 WAVE = """t = np.linspace(0, 6, 100, dtype=np.float32)
 wave = sn.tensor(np.sin(t), grad=True)
 wave.grad.copy_from_numpy(np.cos(t))
@@ -197,12 +198,29 @@ def test_sliders_choose_a_slice(views: Views) -> None:
     slider.focus()
     slider.press("ArrowRight")
     slider.press("ArrowRight")
-    expect(view.locator("output")).to_have_text("4 of 5")
+    expect(view.locator("output")).to_have_text("index 4 (0–4)")
     expect(view.locator(".snb-readout")).to_contain_text("[4, ")
     layer, row, column, value = numbers(views.readout(view))
     assert value == layer * 600 + row * 20 + column
     view.get_by_role("combobox", name="down").select_option("0")
     expect(view.locator("input[type=range]")).to_have_attribute("aria-label", "index on axis 1")
+
+
+def test_a_slice_says_what_its_numbers_are_of(views: Views) -> None:
+    expect(views.at(STACK_AT).locator(".snb-stats")).to_contain_text("whole tensor:min 0max 2999")
+    expect(views.at(STACK_AT).locator(".snb-stats")).to_contain_text("(bars: this slice)")
+    # An axis of one element is no choice, and all of the tensor is drawn.
+    thin = views.at(STACK_AT, 1)
+    expect(thin.locator("input[type=range]")).to_have_count(0)
+    expect(thin.locator(".snb-stats")).not_to_contain_text("whole tensor")
+
+
+def test_bytes_are_drawn_and_read_as_they_are(views: Views) -> None:
+    view = views.at(STACK_AT, 2)
+    views.hover(view, 0.5, 0.3)
+    expect(view.locator(".snb-readout")).to_contain_text("value (255, 128, 0)")
+    middle = """c => [...c.getContext('2d').getImageData(c.width / 2, c.height * 0.3, 1, 1).data]"""
+    assert view.locator("canvas").first.evaluate(middle) == [255, 128, 0, 255]
 
 
 def test_curves(views: Views) -> None:

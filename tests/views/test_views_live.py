@@ -221,6 +221,13 @@ def test_update_of_a_view_reads_again() -> None:
     assert view.widget is not None
 
 
+def test_widgets_and_sources_are_named_without_an_address() -> None:
+    assert repr(show(x=np.ones((2, 3))).widget) == "<LivePair x>"
+    assert repr(show(x=np.ones(3), history=True).widget) == "<LiveHistory x>"
+    assert repr(source(np.ones((2, 3), np.float32), "x")) == "<ArraySource x: float32 (2, 3)>"
+    assert repr(ArraySource(np.ones((9, 9, 3)), name="v", element=(3,))) == "<ArraySource v: double3 (9, 9)>"
+
+
 def test_rows_of_a_view_come_in_a_box() -> None:
     box = show(np.zeros((2, 2)), np.ones(3)).widget
     assert [type(w).__name__ for w in box.children] == ["LivePair", "LivePair"]

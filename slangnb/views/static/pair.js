@@ -383,9 +383,11 @@ class View {
       axes?.sliders?.forEach(({ axis, size, pick }, place) => {
         const input = make("input", "", { type: "range", min: 0, max: size - 1, step: 1, value: pick }), out = make("output", "");
         input.setAttribute("aria-label", `index on axis ${axis}`);
-        input.oninput = () => { out.value = `${input.value} of ${size}`; this.turn({ place, pick: Number(input.value) }); };
-        const l = make("label", ""); l.append(`axis ${axis}`, input, out); this.sliders.append(l);
         this.ranges.push({ input, out, size });
+        // An axis of one element has nothing to choose.
+        if (size < 2) return;
+        input.oninput = () => { out.value = placeOf(input, size); this.turn({ place, pick: Number(input.value) }); };
+        const l = make("label", ""); l.append(`axis ${axis}`, input, out); this.sliders.append(l);
       });
       if (axes?.sizes?.length > 2 && axes.down !== null) for (const [role, said, now] of [["rows", "down", axes.down], ["columns", "across", axes.across]]) {
         const s = make("select", "", { name: role });
@@ -406,7 +408,7 @@ class View {
       const { input, out, size } = this.ranges[place];
       // A slider that is being dragged is ahead of the kernel.
       if (!this.turning && !this.nextTurn) input.value = pick;
-      out.value = `${input.value} of ${size}`;
+      out.value = placeOf(input, size);
     });
     this.sliders.hidden = !this.sliders.childElementCount;
     this.sliders.style.display = this.sliders.hidden ? "none" : "";
@@ -460,7 +462,9 @@ class View {
   }
 
   stageWords(s, meta, i) {
-    const key = JSON.stringify([meta.kind, meta.panels.map(p => p.mode), meta.said, meta.alt]);
+    // The scale has the counts of what is drawn on it; the numbers are those of all elements.
+    const sliced = meta.axes?.sliders.some(one => one.size > 1);
+    const key = JSON.stringify([meta.kind, meta.panels.map(p => p.mode), meta.said, meta.alt, sliced]);
     if (s.words === key) return;
     s.words = key;
     const roles = meta.kind === "line" ? meta.panels.map(p => p.role) : [meta.panels[i].role];
@@ -469,7 +473,9 @@ class View {
     s.stats.replaceChildren(...roles.map(r => {
       const row = make("div", "");
       // Each number stays with its word where the line wraps.
-      const parts = meta.said[r].split("  ").map(said => make("span", "", { textContent: said }));
+      const words = sliced ? ["whole tensor:", ...meta.said[r].split("  ")] : meta.said[r].split("  ");
+      if (sliced && s.i < meta.panels.length && meta.kind !== "line" && !meta.panels[s.i].colours) words.push("(bars: this slice)");
+      const parts = words.map(said => make("span", "", { textContent: said }));
       row.append(...(roles.length > 1 ? [make("span", "snb-role", { textContent: r })] : []), ...parts);
       return row;
     }));
@@ -1067,6 +1073,9 @@ class View {
     this.root.remove();
   }
 }
+
+/** Where a slider stands, in words: indices begin at 0. */
+const placeOf = (input, size) => `index ${input.value} (0–${size - 1})`;
 
 /** A slider through the steps of a history, and a button that plays them. The kernel draws; one step is asked for at a time. */
 class Player {
