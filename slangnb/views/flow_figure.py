@@ -13,12 +13,10 @@ from slangnb.views.page import Drawing, Page, shorten
 from slangnb.views.style import (
     GRID,
     INK,
-    KEPT,
     MARK,
     MONO,
     MUTED,
     NEGATIVE,
-    PAPER,
     POSITIVE,
     VALUE,
     clip,
@@ -30,7 +28,7 @@ from slangnb.views.text import number
 # Inches.
 _PAGE, _ROW, _TOP, _FOOT = 9.4, 0.62, 0.86, 0.52
 _NAME, _VALUE, _GRADIENT, _NORMS, _RATIO, _COUNTS = 0.3, 2.1, 3.85, 5.65, 7.7, 8.4
-_HIST, _NORMS_WIDE = 1.5, 1.85
+_HIST, _NORMS_WIDE, _NORM_WORDS = 1.5, 1.85, 0.42
 _TALL = 0.3
 _MOST_DECADES = 6
 
@@ -215,7 +213,8 @@ def _norms(ax: Axes, rows: tuple[FlowRow, ...], decades: tuple[int, int]) -> Non
     """Draw two bars per row on one logarithmic scale."""
     low, high = decades
     plain_axes(ax)
-    ax.set_xlim(low, high)
+    # The numbers stand after the bars, where they can be read in every theme.
+    ax.set_xlim(low, high + _NORM_WORDS / (_NORMS_WIDE - _NORM_WORDS) * (high - low))
     ax.set_ylim(_ROW * len(rows), 0)
     ax.set_yticks([])
     step = max(1, math.ceil((high - low) / (_MOST_DECADES if high - low < 60 else 3)))
@@ -234,19 +233,14 @@ def _norms(ax: Axes, rows: tuple[FlowRow, ...], decades: tuple[int, int]) -> Non
                 ax.text(low, middle + 0.035, " 0" if not norm else " overflow", size=7, color=INK, weight="bold")
             else:
                 ax.barh(middle, math.log10(norm) - low, 0.11, left=low, color=colour, lw=0)
-                end = math.log10(norm)
-                inside = end > low + 0.72 * (high - low)
                 ax.annotate(
                     number(norm, 3),
-                    (end, middle),
-                    (-3 if inside else 3, -0.5),
+                    (math.log10(norm), middle),
+                    (3, -0.5),
                     textcoords="offset points",
-                    ha="right" if inside else "left",
                     va="center",
                     size=6,
-                    # On orange only ink can be read, in every theme.
-                    color=INK if not inside or colour == POSITIVE else PAPER,
-                    gid=KEPT if inside and colour == POSITIVE else None,
+                    color=INK,
                     family=MONO,
                 )
 

@@ -104,6 +104,9 @@ def _bounds(model: ScatterModel) -> tuple[float, float, float, float]:
 def _margin(ax: Axes, model: ScatterModel) -> None:
     """Draw how many elements have each gradient, in the colours of its sign."""
     ax.axis("off")
+    if model.gradient.all_zero:
+        # Zero is neither above nor below: there is no sign to colour.
+        return
     _, _, down, up = _bounds(model)
     tall = (up - down) * 0.03
     ax.set_ylim(down - tall, up + tall)

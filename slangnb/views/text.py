@@ -17,18 +17,18 @@ _MOST_NESTED = 16
 
 
 def number(value: float, digits: int = 4) -> str:
-    """Write a number with a few significant digits; whole numbers below a million in full.
+    """Write a number with a few significant digits; below a million without an exponent, whole numbers in full.
 
     Examples
     --------
-    >>> number(5.4772256), number(124416.0), number(-0.0)
-    ('5.477', '124416', '0')
+    >>> number(5.4772256), number(124416.0), number(152.3, 2), number(-0.0)
+    ('5.477', '124416', '152', '0')
     """
     if value == 0:
         return "0"
     if abs(value) < 1e6 and float(value).is_integer():
         return str(int(value))
-    return f"{value:.{digits}g}"
+    return f"{value:.0f}" if 10**digits <= abs(value) < 1e6 else f"{value:.{digits}g}"
 
 
 def _entry(value: object) -> str:

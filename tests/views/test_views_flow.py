@@ -10,7 +10,7 @@ from slangnb.errors import CallError
 from slangnb.views.flow import MOST_DRAWN, FlowView, flow_model, wants_flow
 from slangnb.views.flow_figure import drawing, page_size
 from slangnb.views.model import PairModel, pair_model
-from slangnb.views.page import render
+from slangnb.views.page import Page, render
 
 RNG = np.random.default_rng(0)
 
@@ -36,6 +36,19 @@ def test_decades_hold_all_norms() -> None:
     model = flow_model(network())
     norms = [s.stats.norm for row in model.rows for s in (row.value, row.gradient) if s is not None]
     assert all(norm is not None and 10.0 ** model.decades[0] < norm <= 10.0 ** model.decades[1] for norm in norms)
+
+
+def test_norms_are_written_after_their_bars_and_without_exponents() -> None:
+    size, draw = drawing(flow_model([pair_model(np.full((60, 2), 13.9), np.full((60, 2), 8000.0), name="w")]))
+    page = Page(*size)
+    draw(page)
+    page.canvas.draw()
+    norms = page.figure.axes[2]
+    words = {word.get_text(): word for word in norms.texts}
+    assert set(words) == {"152", "87636"}
+    for word, bar in zip(norms.texts, norms.patches, strict=True):
+        there = word.get_window_extent()
+        assert bar.get_window_extent().x1 < there.x0 and there.x1 < norms.get_window_extent().x1
 
 
 def test_decades_where_there_are_no_norms() -> None:

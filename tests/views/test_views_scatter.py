@@ -5,10 +5,12 @@ import warnings
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
 from PIL import Image
 
 from slangnb.errors import CallError
 from slangnb.views.scatter import CELLS_ACROSS, CELLS_DOWN, MOST_POINTS, ScatterView, scatter_model
+from slangnb.views.style import POSITIVE_SOFT
 
 RNG = np.random.default_rng(0)
 
@@ -115,6 +117,15 @@ def test_a_point_is_drawn_where_it_belongs() -> None:
     # Both gradients are the largest: all points lie in the upper part of the axes.
     assert rows.size
     assert rows.max() < pixels.shape[0] / 4
+
+
+@pytest.mark.parametrize("count", [20, MOST_POINTS + 1])
+def test_a_gradient_of_zeros_has_no_bar_of_a_sign(count: int) -> None:
+    wanted = np.array(to_rgb(POSITIVE_SOFT)) * 255
+    for slope, seen in ((0.0, False), (1.0, True)):
+        view = ScatterView(scatter_model(np.linspace(0, 1, count), np.full(count, slope), name="x"))
+        pixels = np.asarray(Image.open(io.BytesIO(view._png)).convert("RGB")).astype(float)
+        assert bool((np.abs(pixels - wanted).max(axis=2) < 2).any()) is seen
 
 
 def test_vectors_say_what_a_point_is() -> None:

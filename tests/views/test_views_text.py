@@ -24,6 +24,14 @@ def test_numbers(value: float, text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [(152.3, 2, "152"), (94837.6, 4, "94838"), (-152.7, 2, "-153"), (9.996, 2, "10"), (2.34e6, 2, "2.3e+06")],
+)
+def test_numbers_below_a_million_have_no_exponent(value: float, digits: int, text: str) -> None:
+    assert number(value, digits) == text
+
+
+@pytest.mark.parametrize(
     ("array", "text"),
     [
         (np.array([1.0, -2.5, np.nan, np.inf]), "[1. -2.5 nan inf]"),
