@@ -10,7 +10,7 @@ from slangnb.compiler.reading.declarations import declarations
 from slangnb.compiler.reflection import FunctionInfo, TypeInfo
 from slangnb.compiler.special import Special, generic_head, infer, kind_of
 from slangnb.errors import CallError, GradientError
-from slangnb.runtime.binding import EXTRAS, Bound, bind
+from slangnb.runtime.binding import EXTRAS, Bound, bind, too_many
 from slangnb.runtime.function import Function
 from slangnb.runtime.fused.job import REAL
 from slangnb.runtime.saying import warn_once
@@ -54,11 +54,7 @@ def find(function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any], t
         raise GradientError(f"{info.name} is overloaded or generic; {transform} cannot tell which is meant")
     signature = bound.signature
     if bound.result_place is not None:
-        raise CallError(
-            f"{signature.name} takes {len(signature.parameters)} arguments, {len(args)} were given",
-            function=signature.name,
-            remedy=f"its signature is {signature}",
-        )
+        raise too_many(signature, len(args))
     if not signature.differentiable:
         raise GradientError(
             f"{signature.name} is not differentiable",

@@ -12,6 +12,7 @@ from slangnb.errors import CallError
 
 #: Keyword arguments that belong to SlangPy's call, not to the Slang function.
 EXTRAS = ("_result", "_thread_count", "_this")
+_NO_RESULT = (bool, int, float, complex, list, dict, type(None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,11 @@ def bind(info: FunctionInfo, args: Sequence[Any], kwargs: Mapping[str, Any], nee
             continue
     if not fits:
         listed = "\n".join(f"  {s}" for s in info.overloads)
-        raise CallError(f"no overload of {info.name} takes these arguments; there are:\n{listed}", function=info.name)
+        raise CallError(
+            f"no overload of {info.name} takes {_counted(args, kwargs)}; there are:\n{listed}",
+            function=info.name,
+            remedy="pass the arguments of one of them",
+        )
     return fits[0] if len(fits) == 1 else None
 
 
@@ -73,23 +78,24 @@ def bind_one(signature: Signature, args: Sequence[Any], kwargs: Mapping[str, Any
     names = [p.name for p in parameters]
     returns = signature.returns.name != "void"
     result, place = kwargs.get("_result"), "_result" if "_result" in kwargs else None
-    if returns and len(args) == len(parameters) + 1 and place is None:
-        result, place = args[-1], len(args) - 1  # SlangPy takes the result as a last positional argument, too
+    if returns and len(args) == len(parameters) + 1 and place is None and not isinstance(args[-1], _NO_RESULT):
+        result, place = args[-1], len(args) - 1  # a backward call takes the result as a last positional argument, too
         args = args[:-1]
     if len(args) > len(parameters):
-        raise CallError(
-            f"{name} takes {len(parameters)} argument{'s' * (len(parameters) != 1)}, {len(args)} were given",
-            function=name,
-            remedy=f"its signature is {signature}",
-        )
+        raise too_many(signature, len(args))
     slots = {p.name: Slot(p, v, i) for i, (p, v) in enumerate(zip(parameters, args, strict=False))}
     for key, value in kwargs.items():
         if key in EXTRAS:
             continue
         if key not in names:
-            raise _unknown(signature, key, [n for n in names if n not in kwargs and n not in slots])
+            raise unknown(signature, key, [n for n in names if n not in kwargs and n not in slots])
         if key in slots:
-            raise CallError(f"{name}: argument {key!r} is given twice", function=name, argument=key)
+            raise CallError(
+                f"{name}: argument {key!r} is given twice",
+                function=name,
+                argument=key,
+                remedy=f"it is argument {names.index(key) + 1} by position already; leave out {key}=...",
+            )
         slots[key] = Slot(parameters[names.index(key)], value, key)
     free = [p for p in parameters if p.name not in slots and not p.optional]
     missing = [p.name for p in free if need_outputs or p.io != "out"]
@@ -104,7 +110,25 @@ def bind_one(signature: Signature, args: Sequence[Any], kwargs: Mapping[str, Any
     return Bound(signature, tuple(slots[n] for n in names if n in slots), result, place)
 
 
-def _unknown(signature: Signature, key: str, free: list[str]) -> CallError:
+def _counted(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+    """Say how many arguments there are, and which names: ``2 arguments and 'x'``."""
+    named = [repr(key) for key in kwargs if key not in EXTRAS]
+    count = f"{len(args)} argument{'s' * (len(args) != 1)}" + " by position" * bool(named)
+    return " and ".join([count] * bool(args or not named) + named)
+
+
+def too_many(signature: Signature, given: int) -> CallError:
+    """Say that there are more arguments than parameters."""
+    count = len(signature.parameters)
+    return CallError(
+        f"{signature.name} takes {count} argument{'s' * (count != 1)}, {given} were given",
+        function=signature.name,
+        remedy=f"its signature is {signature}",
+    )
+
+
+def unknown(signature: Signature, key: str, free: list[str]) -> CallError:
+    """Say that there is no parameter of this name; `free` are those it may be meant for."""
     close = difflib.get_close_matches(key, free, 1, 0.5)
     remedy = f"did you mean {close[0]!r}?" if close else f"its signature is {signature}"
     return CallError(f"{signature.name} has no parameter {key!r}", function=signature.name, argument=key, remedy=remedy)

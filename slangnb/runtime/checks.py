@@ -65,21 +65,6 @@ def _check_bool(bound: Bound) -> None:
             )
 
 
-def check_return_type(bound: Bound, chain: Iterable[tuple[str, tuple[Any, ...], dict[str, Any]]]) -> None:
-    """Refuse a texture of three components: there is no such format, and SlangPy 0.43 ends the process."""
-    import slangpy as spy
-
-    wanted = [a[0] for method, a, _ in chain if method == "return_type" and a]
-    if isinstance(bound.result, str | type):
-        wanted.append(bound.result)
-    if any(w in ("texture", spy.Texture) for w in wanted) and bound.signature.returns.shape not in ((), (2,), (4,)):
-        raise CallError(
-            f"{bound.signature.name} returns {plain_name(bound.signature.returns.name)}, which no texture can hold",
-            function=bound.signature.name,
-            remedy="return float, float2 or float4, or ask for a tensor",
-        )
-
-
 def check_extents(values: Iterable[Any]) -> None:
     """Refuse views beyond their storage among arguments whose parameters are not known (generic functions)."""
     import slangpy as spy
@@ -120,14 +105,16 @@ def check_value(
             )
         if not mapped:
             check_inner(function, argument, t, value)
+    elif t.kind == "tensor" and isinstance(value, np.ndarray | list | tuple):
+        raise refuse(f"{argument!r} is {called(value)}, but the parameter is {t.name}", retyped(argument, t))
     elif isinstance(value, np.ndarray):
         _check_numpy(refuse, argument, t, value, io)
     elif isinstance(value, bool | int | float) and t.kind == "scalar":
         _check_number(refuse, argument, t, value)
     elif value is None and io == "in":
-        raise refuse(f"{argument!r} is None, but the parameter is {plain_name(t.name)}")
+        raise refuse(f"{argument!r} is None, but the parameter is {plain_name(t.name)}", what_fits(t))
     elif isinstance(value, dict) and t.kind == "scalar":
-        raise refuse(f"{argument!r} is a dict, but the parameter is {plain_name(t.name)}")
+        raise refuse(f"{argument!r} is a dict, but the parameter is {plain_name(t.name)}", what_fits(t))
     elif isinstance(value, dict) and t.kind == "struct" and "_type" not in value:
         _check_struct(refuse, argument, t, value)
         for key, field in t.fields.items():
@@ -138,7 +125,52 @@ def check_value(
             "write {" + ", ".join(f"{k!r}: ..." for k in t.fields) + "}",
         )
     elif isinstance(value, str):
-        raise refuse(f"{argument!r} is a text ({value!r}), but the parameter is {plain_name(t.name)}")
+        raise refuse(f"{argument!r} is a text ({value!r}), but the parameter is {plain_name(t.name)}", what_fits(t))
+
+
+def called(value: Any) -> str:
+    """Say what a value is.
+
+    Examples
+    --------
+    >>> called([1, 2]), called(3), called(np.zeros(2)), called(None)
+    ('a list', 'an int', 'a numpy array', 'None')
+    """
+    if value is None or isinstance(value, np.ndarray):
+        return "None" if value is None else "a numpy array"
+    name = type(value).__name__
+    return f"a{'n' * (name[0] in 'aeiou')} {name}"
+
+
+def retyped(argument: str, t: TypeInfo) -> str:
+    """Say how to make a tensor with elements of the type that a parameter has.
+
+    Examples
+    --------
+    >>> retyped("x", TypeInfo("float", "scalar", "float"))
+    "cast it: x = sn.tensor(x, dtype='float')"
+    """
+    element = plain_name(t.element) if t.kind == "tensor" else t.scalar
+    return f"cast it: {argument} = sn.tensor({argument}, dtype={element!r})" if t.scalar else what_fits(t)
+
+
+def what_fits(t: TypeInfo) -> str:
+    """Say what may be passed for a type.
+
+    Examples
+    --------
+    >>> what_fits(TypeInfo("vector<float,3>", "vector", "float", (3,)))
+    'pass 3 numbers, or an array or a tensor whose last dimension is 3'
+    """
+    if t.kind == "scalar":
+        return "pass a number, or for many a list, an array or a tensor"
+    if t.kind == "struct":
+        return "pass {" + ", ".join(f"{name!r}: ..." for name in t.fields) + "}"
+    if t.kind == "tensor":
+        return "pass a tensor, as sn.tensor(...) makes it"
+    if len(t.shape) == 1:
+        return f"pass {t.shape[0]} numbers, or an array or a tensor whose last dimension is {t.shape[0]}"
+    return f"pass an array or a tensor whose last dimensions are {t.shape}" if t.shape else ""
 
 
 def inner_sizes(t: TypeInfo, element_shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -12,9 +12,10 @@ from slangnb.compiler.reflection import FunctionInfo, TypeInfo
 from slangnb.errors import CallError, SlangNbError
 from slangnb.runtime.arguments import key_functions, key_of
 from slangnb.runtime.binding import Bound, bind
-from slangnb.runtime.checks import check_call, check_extents, check_return_type, has_gradient, leaves
+from slangnb.runtime.checks import check_call, check_extents, has_gradient, leaves
 from slangnb.runtime.describing import describe, python_signature
 from slangnb.runtime.foreign import library_of
+from slangnb.runtime.forms import check_form
 from slangnb.runtime.fused.audit import audit
 from slangnb.runtime.fused.engine import Call
 from slangnb.runtime.fused.values import NotFusedError
@@ -261,7 +262,7 @@ class Function:
             if self._backward:
                 check_generic_backward(info, args, kwargs)
             return None
-        check_return_type(bound, self._chain)
+        check_form(bound, self._chain, args, kwargs, self._backward)
         check_call(bound, device, any(method == "map" for method, _, _ in self._chain))
         if self._backward:
             check_backward(bound)

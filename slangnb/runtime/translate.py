@@ -12,6 +12,7 @@ from slangnb.compiler.reflection import FunctionInfo, plain_name
 from slangnb.compiler.source import Source
 from slangnb.errors import CallError, CompileError, Diagnostic, GradientError, SlangNbError
 from slangnb.runtime.binding import Bound
+from slangnb.runtime.checks import called, retyped, what_fits
 
 #: Slang's own way of writing an error; a text with it is a compiler's, not a binding's.
 COMPILER_ERROR = re.compile(r"error\[E\d+\]|nvrtc [\d.]+: .*error")
@@ -19,7 +20,9 @@ _NVRTC = re.compile(r"nvrtc [\d.]+: [^\n]*?error ?: ([^\n]*)")
 _NO_GRADIENT = re.compile(r"Type '(?:RW|W)?DiffTensor<(.*), *\d+>' not found")
 _SHAPE = re.compile(r"Shape mismatch for (\S+) between value \((.*?)\) and call \((.*?)\)")
 _MARSHALL = re.compile(r"Failed to create type marshall for argument (\S+):.*?with error:\s*(.*)", re.S)
-_ARGUMENT = re.compile(r"Argument (\S+) could not be resolved: python type (.*?) does not match slang type (.*?)\.\n")
+_ARGUMENT = re.compile(r"Argument (\S+) could not be resolved: (.*)")
+_CONVERSION = re.compile(r"Could not find suitable conversion from GridArg<(\d+)> to ")
+_REASON = re.compile(r"Summary:\n.*\n {4}(.*)")
 
 
 def compile_error(text: str, sources: Mapping[str, Source], known: Known | None = None) -> CompileError:
@@ -87,11 +90,19 @@ def call_error(
             function=name,
             remedy=f"give the functions different names; {_signatures(info)}",
         )
-    mismatch = _mismatch(text, info, bound)
-    if mismatch is not None:
-        return mismatch
-    first = next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)
-    return CallError(f"{name}: {first}", function=name, remedy=_signatures(info))
+    better = _grid(text, info, bound) or _mismatch(text, info, bound)
+    return better or CallError(
+        f"{name}: {_gist(text) or type(error).__name__}", function=name, remedy=_signatures(info)
+    )
+
+
+def _gist(text: str) -> str:
+    """Give the line of SlangPy's text that says most."""
+    found = _REASON.search(text) if "Could not call function" in text else None
+    if found is not None:
+        return found.group(1)
+    first = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    return first.removeprefix("Exception in kernel generation: ")
 
 
 def _tidy_reason(reason: str) -> str:
@@ -107,33 +118,53 @@ def _argument_name(argument: str, info: FunctionInfo) -> str:
     return argument
 
 
+def _grid(text: str, info: FunctionInfo, bound: Bound | None) -> CallError | None:
+    """A grid of other dimensions than the parameter has: ``spy.grid(3)`` means three dimensions."""
+    found = _CONVERSION.search(text)
+    slot = next((s for s in bound.slots if type(s.value).__name__ == "GridArg"), None) if bound is not None else None
+    if found is None or slot is None:
+        return None
+    dims, p = int(found.group(1)), slot.parameter
+    name, wanted = plain_name(p.type.name), 1 if p.type.kind == "scalar" else sum(p.type.shape)
+    if p.type.scalar not in ("int", "uint"):
+        remedy = "a grid counts elements: make the parameter an int or a uint"
+    elif wanted == 1 and max(slot.value.shape) < 0:
+        remedy = f"spy.grid({dims}) has {dims} dimensions; for {dims} elements write spy.grid(({dims},))"
+    else:
+        remedy = (
+            f"give a size for each of its dimensions: spy.grid(({', '.join('nmkl'[:wanted])}{',' * (wanted == 1)}))"
+        )
+    return CallError(
+        f"{info.name}: {p.name!r} is a grid of {dims} dimension{'s' * (dims != 1)}, but the parameter is {name}",
+        function=info.name,
+        argument=p.name,
+        remedy=remedy,
+    )
+
+
 def _mismatch(text: str, info: FunctionInfo, bound: Bound | None) -> CallError | None:
     """An argument of a type that the parameter cannot take: say both types, and the cast if there is one."""
     import slangpy as spy
 
     found = _ARGUMENT.search(text)
-    if found is None:
+    if found is None or bound is None:
         return None
-    which, _, wanted = found.groups()
+    which = found.group(1)
     argument = _argument_name(f"arg{which}", info) if which.isdigit() else which
-    value = None
-    if bound is not None:
-        value = next((s.value for s in bound.slots if s.parameter.name == argument), None)
-    given = type(value).__name__
-    remedy = _signatures(info)
+    slot = next((s for s in bound.slots if s.parameter.name == argument), None)
+    if slot is None:
+        return None
+    t, value = slot.parameter.type, slot.value
+    given, remedy = called(value), what_fits(t)
     if isinstance(value, spy.Tensor):
-        dims = len(value.shape.as_tuple())
-        given = f"a {dims}-dimensional tensor of {plain_name(value.dtype.full_name)}"
-        scalar = bound and next(s.parameter.type.scalar for s in bound.slots if s.parameter.name == argument)
-        if scalar and scalar != value.dtype.full_name:
-            remedy = f"cast it: {argument} = sn.tensor({argument}, dtype={scalar!r})"
-    elif value is None and bound is not None:
-        given = "None"
+        held = value.dtype.full_name
+        given = f"a {len(value.shape.as_tuple())}-dimensional tensor of {plain_name(held)}"
+        remedy = retyped(argument, t) if held != (t.element or t.scalar) else _signatures(info)
     return CallError(
-        f"{info.name}: {argument!r} is {given}, but the parameter is {plain_name(wanted)}",
+        f"{info.name}: {argument!r} is {given}, but the parameter is {plain_name(t.name)}",
         function=info.name,
         argument=argument,
-        remedy=remedy,
+        remedy=remedy or _signatures(info),
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from slangnb.compiler.reflection import Parameter, TypeInfo, plain_name
 from slangnb.errors import CallError, GradientError
 from slangnb.runtime.binding import Bound, Slot
-from slangnb.runtime.checks import check_value
+from slangnb.runtime.checks import check_value, retyped
 from slangnb.runtime.fused.access import broadcasts, call_shape, check_shared, numbered, with_access
 from slangnb.runtime.fused.given import Gathered, Given, GivenTensor
 from slangnb.runtime.fused.job import PLAIN_KINDS, REAL, Argument, Leaf, Output, outputs_of
@@ -218,6 +218,9 @@ def _tensor(
             f"{plain_name(value.dtype.full_name)}, but the parameter is {t.name}",
             function=function,
             argument=p.name,
+            remedy=retyped(p.name, t)
+            if value.dtype.full_name != t.element
+            else f"pass a tensor of {t.dims} dimension{'s' * (t.dims != 1)}",
         )
     if t.carries_gradient and t.scalar == "double":
         raise GradientError(
