@@ -204,7 +204,8 @@ def _judge(
         error = np.where(np.isfinite(a), off / np.maximum(larger, 1e-30), np.inf)
         error = np.where(unsure | (off <= joined.error), 0.0, error)
     verdict = "wrong" if wrong.any() else "unsure" if unsure.all() else "ok"
-    count = GradcheckVerdict(verdict, s.base.size, int((~unsure).sum()), int(wrong.sum()))
+    still = bool(joined.flat.all() and not a.any() and len(places) == s.base.size)
+    count = GradcheckVerdict(verdict, s.base.size, int((~unsure).sum()), int(wrong.sum()), still)
     worst = np.lexsort((places, -error, unsure, ~wrong))[:WORST_ROWS]
     rows = []
     for k in worst:

@@ -53,16 +53,20 @@ class GradcheckVerdict:
     entries, checked, wrong : int
         All entries; those that something can be said of, and the wrong ones among them. Of a tensor that the function
         indexes itself only a sample is checked.
+    still : bool
+        Whether all entries were checked, and none of them changes the function's values.
     """
 
     verdict: str
     entries: int
     checked: int
     wrong: int
+    still: bool = False
 
     def __str__(self) -> str:
-        count = f"{self.checked} of {self.entries} entries checked"
-        return {"ok": "right", "wrong": f"WRONG in {self.wrong}", "unsure": "unsure"}[self.verdict] + f", {count}"
+        said = {"ok": "right", "wrong": f"WRONG in {self.wrong}", "unsure": "unsure"}[self.verdict]
+        still = "; the function does not change with it" if self.still else ""
+        return f"{said}, {self.checked} of {self.entries} entries checked{still}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
