@@ -81,7 +81,17 @@ def __getattr__(name: str) -> Any:
         return import_module(_HOMES[name])
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'slangnb' has no attribute {name!r}")
+    raise AttributeError(f"module 'slangnb' has no attribute {name!r}{_hint(name)}")
+
+
+def _hint(name: str) -> str:
+    """Say what may be meant by a name that is not there."""
+    if name in ("live", "history"):
+        return f"; write sn.show(x, {name}=True)"
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, __all__, 1)
+    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def __dir__() -> list[str]:

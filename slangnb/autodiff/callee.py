@@ -11,6 +11,7 @@ from slangnb.compiler.reflection import FunctionInfo, TypeInfo
 from slangnb.compiler.special import Special, generic_head, infer, kind_of
 from slangnb.errors import CallError, GradientError
 from slangnb.runtime.binding import EXTRAS, Bound, bind, too_many
+from slangnb.runtime.checks import called
 from slangnb.runtime.function import Function
 from slangnb.runtime.fused.job import REAL
 from slangnb.runtime.saying import warn_once
@@ -18,6 +19,9 @@ from slangnb.runtime.special import SpecialFunction
 
 if TYPE_CHECKING:
     from slangnb.runtime.session import Session
+
+
+_PACKAGE = __name__.partition(".")[0] + "."
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +52,12 @@ def find(function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any], t
     info = function.info if special is None else FunctionInfo(function.info.name, (special.signature,), 1)
     extras = [name for name in kwargs if name in EXTRAS]
     if extras:
-        raise CallError(f"{transform} takes no {extras[0]}", function=info.name)
+        raise CallError(
+            f"{transform} takes no {extras[0]}",
+            function=info.name,
+            argument=extras[0],
+            remedy="leave it out; what comes back is of the kind that came in",
+        )
     bound = bind(info, args, kwargs, need_outputs=False)
     if bound is None:
         raise GradientError(f"{info.name} is overloaded or generic; {transform} cannot tell which is meant")
@@ -116,8 +125,13 @@ def check_function(function: Any, transform: str) -> Function:
     """Refuse what is not a Slang function, such as another transform: the compiler cannot nest them."""
     if isinstance(function, Function):
         return function
-    remedy = "for second derivatives use sn.hvp(f, wrt=...)" if callable(function) else ""
-    raise CallError(f"{transform} takes a function of a Slang module, not a {type(function).__name__}", remedy=remedy)
+    what, remedy = called(function), f"sn.{transform}(f) takes the name that a %%slang cell defines"
+    if callable(function) and type(function).__module__.startswith(_PACKAGE):
+        what, remedy = "another transform", "for second derivatives use sn.hvp(f, wrt=...)"
+    elif callable(function) and not isinstance(function, type):
+        what = "a Python function"
+        remedy = "write it in a %%slang cell: [Differentiable] float f(float x) { return x * x; }"
+    raise CallError(f"{transform} takes a function of a Slang module, not {what}", remedy=remedy)
 
 
 def check_names(callee: Callee, names: tuple[str, ...] | None) -> None:

@@ -11,7 +11,8 @@ import numpy as np
 
 from slangnb.autodiff.assemble import Assembler, results
 from slangnb.autodiff.callee import Callee, check_function, check_names, find, warn_of_plain_structs
-from slangnb.autodiff.transforms import as_names, make_call, prepare, split_seed
+from slangnb.autodiff.made import Made
+from slangnb.autodiff.transforms import as_names, make_call, prepare, split_seed, wrt_text
 from slangnb.compiler.reflection import Parameter, Signature, declare, plain_name
 from slangnb.errors import CallError, GradientError
 from slangnb.runtime.binding import Bound, Slot
@@ -59,6 +60,13 @@ def jvp(function: Function, primals: Mapping[str, Any], tangents: Mapping[str, A
     (18.0, 12.0)
     """
     function = check_function(function, "jvp")
+    if not (isinstance(primals, Mapping) and isinstance(tangents, Mapping)):
+        wrong = "arguments" if not isinstance(primals, Mapping) else "tangents"
+        raise CallError(
+            f"jvp takes the {wrong} as a dict by name",
+            function=function.info.name,
+            remedy=_how_jvp(function),
+        )
     function._target.session.enter()
     if not tangents:
         raise CallError(
@@ -79,6 +87,14 @@ def jvp(function: Function, primals: Mapping[str, Any], tangents: Mapping[str, A
     y = results(prepared, ran.outputs)
     check_values(call, y, "jvp")
     return y, results(prepared, ran.tangents)
+
+
+def _how_jvp(function: Function) -> str:
+    """Write a call with the function's own names."""
+    signature = function.info.signature
+    names = [p.name for p in signature.parameters] if signature is not None else ["x"]
+    primals = ", ".join(f"{name}=..." for name in names)
+    return f"sn.jvp({function.info.name}, dict({primals}), dict({names[-1] if names else 'x'}=...))"
 
 
 def vjp(function: Function, /, *args: Any, **kwargs: Any) -> tuple[Any, Callable[..., dict[str, Any]]]:
@@ -113,12 +129,13 @@ def vjp(function: Function, /, *args: Any, **kwargs: Any) -> tuple[Any, Callable
     (array([2., 8.], dtype=float32), array([ 4., 80.], dtype=float32))
     """
     function = check_function(function, "vjp")
+    text = f"pull of {function.info.name}"
     function._target.session.enter()
     library = library_of((*args, *kwargs.values()))
     if library is not None:
         given = library.given(function, args, kwargs)
         y, own = vjp(function, **given.named)
-        return given.result(y), lambda seed=None: given.gradients(own(host(seed)))
+        return given.result(y), Made(lambda seed=None: given.gradients(own(host(seed))), text)
     callee = _with_copies(find(function, args, kwargs, "vjp"))
     warn_of_plain_structs(callee, function._target.session)
     forward = make_call(function, callee)
@@ -140,10 +157,10 @@ def vjp(function: Function, /, *args: Any, **kwargs: Any) -> tuple[Any, Callable
         backward = make_call(function, callee, seeds=seeds)
         prepared = backward.prepare(Wish("reverse"))
         ran = backward.run(prepared, factor)
-        look(backward.session, callee.name, prepared, ran, 3)
+        look(backward.session, callee.name, prepared, ran, 4)
         return Assembler(prepared, factor)(ran)
 
-    return y, pull
+    return y, Made(pull, text)
 
 
 def hvp(function: Function, wrt: str | Sequence[str] | None = None) -> Callable[..., Any]:
@@ -215,7 +232,7 @@ def hvp(function: Function, wrt: str | Sequence[str] | None = None) -> Callable[
         found = Assembler(prepared)(ran)
         return found[wrt] if isinstance(wrt, str) else found
 
-    return product
+    return Made(product, f"hvp of {function.info.name}{wrt_text(names)}")
 
 
 WRAPPER = "slangnb_directional"

@@ -83,7 +83,10 @@ class Transform:
     ) -> None:
         self.function = check_function(function, name)
         if reduce not in ("sum", "mean"):
-            raise CallError(f"reduce must be 'sum' or 'mean', not {reduce!r}")
+            raise CallError(
+                f"{name}: reduce must be 'sum' or 'mean', not {reduce!r}",
+                remedy="write reduce='mean', or leave it out for the sum; several names go into one wrt=('a', 'x')",
+            )
         self.names = as_names(wrt)
         self.single = isinstance(wrt, str)
         self.reduce, self.seed, self.value, self.name = reduce, host(seed), value, name
@@ -118,6 +121,9 @@ class Transform:
         value = ran.sums["sn_sum_value"] * recent.factor if self.value else 0.0
         return self.give(value, recent.assembler(ran))
 
+    def __repr__(self) -> str:
+        return f"<slang {self.name} of {self.function.info.name}{wrt_text(self.names)}>"
+
     def by_host(self, given: Given) -> Any:
         """Call it with another library's values as numpy arrays; the results are made that library's again."""
         found = self(**given.named)
@@ -138,7 +144,11 @@ class Transform:
             call.tune(wish)
         prepared = call.prepare(wish)
         if not prepared.gradients and not any(t.given.shown for t in prepared.indexed):
-            raise GradientError(f"{callee.name}: there is no argument to take a gradient of", function=callee.name)
+            raise GradientError(
+                f"{callee.name}: there is no argument to take a gradient of",
+                function=callee.name,
+                remedy="declare a parameter float (and not no_diff), or its struct as `struct ... : IDifferentiable`",
+            )
         if self.audited:
             audit(call)
         if self.reduce == "mean":
@@ -197,7 +207,11 @@ def check_outputs(callee: Callee) -> None:
     tensors = any(p.type.access in ("write", "read_write") for p in signature.parameters)
     if not tensors and not any(derivative_components(o.type) and o.type.differentiable for o in outputs):
         what = f"returns {signature.returns.name}, which has no derivative" if outputs else "returns nothing"
-        raise GradientError(f"{callee.name} {what}", function=callee.name)
+        raise GradientError(
+            f"{callee.name} {what}",
+            function=callee.name,
+            remedy="return a float type, or write it to an out parameter or a WDiffTensor",
+        )
 
 
 def split_seed(seed: Any, callee: Callee) -> tuple[float, dict[str, Any]]:
@@ -225,6 +239,11 @@ def as_names(wrt: str | Sequence[str] | None) -> tuple[str, ...] | None:
     if wrt is None:
         return None
     return (wrt,) if isinstance(wrt, str) else tuple(wrt)
+
+
+def wrt_text(names: tuple[str, ...] | None) -> str:
+    """Write the names for a repr."""
+    return f" with respect to {', '.join(names)}" if names else ""
 
 
 def value_and_grad(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import keyword
+from collections.abc import Iterable
 
 from slangnb.compiler.reflection import FunctionInfo, plain_name
 
@@ -26,3 +28,26 @@ def python_signature(info: FunctionInfo) -> inspect.Signature:
         if p.name.isidentifier() and not keyword.iskeyword(p.name)
     ]
     return inspect.Signature(names, return_annotation=plain_name(info.signature.returns.name))
+
+
+#: What people look for in a function, and where it is; of frameworks that name it otherwise.
+_ELSEWHERE = {
+    "backward": "the backward pass is {0}.bwds(..., _result=y)",
+    "fwds": "forward mode is sn.jvp({0}, ...)",
+    "forward": "call {0}(...) itself; forward mode is sn.jvp({0}, ...)",
+    **{name: f"write sn.{name}({{0}}, ...)" for name in ("jvp", "vjp", "gradcheck")},
+    **{name: f"write sn.{name}({{0}})(...)" for name in ("grad", "value_and_grad", "hvp")},
+}
+
+
+def no_attribute(function: str, name: str, known: Iterable[str]) -> str:
+    """Say that a function has no such attribute, and what may be meant.
+
+    Examples
+    --------
+    >>> no_attribute("f", "backward", [])
+    "the slang function f has no attribute 'backward'; the backward pass is f.bwds(..., _result=y)"
+    """
+    close = difflib.get_close_matches(name, {k for k in known if not k.startswith("_")}, 1, 0.6)
+    hint = _ELSEWHERE[name].format(function) if name in _ELSEWHERE else f"did you mean {close[0]!r}?" if close else ""
+    return f"the slang function {function} has no attribute {name!r}" + f"; {hint}" * bool(hint)

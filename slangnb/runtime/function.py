@@ -13,7 +13,7 @@ from slangnb.errors import CallError, SlangNbError
 from slangnb.runtime.arguments import key_functions, key_of
 from slangnb.runtime.binding import Bound, bind
 from slangnb.runtime.checks import check_call, check_extents, has_gradient, leaves
-from slangnb.runtime.describing import describe, python_signature
+from slangnb.runtime.describing import describe, no_attribute, python_signature
 from slangnb.runtime.foreign import library_of
 from slangnb.runtime.forms import check_form
 from slangnb.runtime.fused.audit import audit
@@ -331,7 +331,10 @@ class Function:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        return getattr(self.slangpy, name)  # append_to, dispatch, prelude, ...: a SlangPy function in all other ways
+        node = self.slangpy  # append_to, dispatch, prelude, ...: a SlangPy function in all other ways
+        if not hasattr(node, name):
+            raise AttributeError(no_attribute(self._target.info.name, name, [*dir(type(self)), *dir(node)]))
+        return getattr(node, name)
 
     @property
     def source(self) -> str:

@@ -40,7 +40,11 @@ def kernel_code(function: Function, target: str = "slang", backward: bool = Fals
         raise CallError(f"there is no target {target!r}", remedy=f"one of {', '.join(TARGETS)}")
     signature = function.info.signature
     if signature is None:
-        raise CallError(f"{name} is overloaded or generic: its kernel depends on the call", function=name)
+        raise CallError(
+            f"{name} is overloaded or generic: its kernel depends on the call",
+            function=name,
+            remedy=f"write a function that calls {name} with the types you mean, and ask for its code",
+        )
     session = function._target.session
     node = function.bwds.slangpy if backward else function.slangpy
     layout = function._loaded().module.layout

@@ -56,7 +56,10 @@ class Parameter:
             raise GradientError(f"a Parameter of {scalar} has no gradient", remedy="pass dtype='float'")
         self._array = _as_array(value, scalar)
         if inner and self._array.shape[-1:] != inner:
-            raise CallError(f"a value of shape {self._array.shape} does not fit {dtype_name(dtype)}")
+            raise CallError(
+                f"a value of shape {self._array.shape} does not fit {dtype_name(dtype)}",
+                remedy=f"give it {inner[0]} numbers, or write dtype={scalar!r}",
+            )
         self._grad: np.ndarray | None = None
         self.version = 0
 

@@ -186,7 +186,8 @@ def tensor(data: Any, *, grad: bool = False, dtype: Any = None, session: Session
         )
     if inner and array.shape[-1:] != inner:
         raise CallError(
-            f"data of shape {array.shape} does not fit {scalar}{inner[0]}: its last dimension must be {inner[0]}"
+            f"data of shape {array.shape} does not fit {scalar}{inner[0]}: its last dimension must be {inner[0]}",
+            remedy=f"give each {inner[0]} numbers, as data.reshape(-1, {inner[0]}) does, or write dtype={scalar!r}",
         )
     if grad and scalar not in ("float", "half", "double"):
         raise GradientError(f"elements of type {scalar} carry no gradient", remedy="pass dtype='float', or grad=False")

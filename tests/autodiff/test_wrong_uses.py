@@ -1,0 +1,140 @@
+"""Transforms used in the wrong way say how to write it; what they make has a repr without an address."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import slangnb as sn
+
+SOURCE = """
+struct Plain { float a; };
+[Differentiable] float scale(float a, float x) { return a * x * x; }
+[Differentiable] float still(float x, float y) { return 0.0 * x + y * y; }
+[Differentiable] float count(no_diff float x) { return x; }
+[Differentiable] int rounded(float x) { return int(x); }
+float over(float a) { return a; }
+float over(float a, float b) { return a + b; }
+"""
+
+
+@pytest.fixture
+def m(session: Any) -> Any:
+    return session.compile(SOURCE)
+
+
+HOW_JVP = "sn.jvp(scale, dict(a=..., x=...), dict(x=...))"
+CELL = "write it in a %%slang cell: [Differentiable] float f(float x) { return x * x; }"
+TAKES = "grad takes a function of a Slang module, not"
+
+
+@pytest.mark.parametrize(
+    ("call", "message", "remedy"),
+    [
+        (lambda m: sn.jvp(m.scale, (1.0,), (1.0,)), "jvp takes the arguments as a dict by name", HOW_JVP),  # pyright: ignore[reportArgumentType]
+        (lambda m: sn.jvp(m.scale, {"a": 1.0, "x": 1.0}, 1.0), "jvp takes the tangents as a dict by name", HOW_JVP),  # pyright: ignore[reportArgumentType]
+        (lambda m: sn.grad(lambda x: x * x), f"{TAKES} a Python function", CELL),  # pyright: ignore[reportArgumentType]
+        (lambda m: sn.grad(np.sin), f"{TAKES} a Python function", CELL),  # pyright: ignore[reportArgumentType]
+        (
+            lambda m: sn.grad(sn.grad(m.scale)),  # pyright: ignore[reportArgumentType]
+            f"{TAKES} another transform",
+            "for second derivatives use sn.hvp(f, wrt=...)",
+        ),
+        (lambda m: sn.grad(3), f"{TAKES} an int", "sn.grad(f) takes the name that a %%slang cell defines"),  # pyright: ignore[reportArgumentType]
+        (
+            lambda m: sn.grad(m.scale)(1.0, 2.0, _result="numpy"),
+            "grad takes no _result",
+            "leave it out; what comes back is of the kind that came in",
+        ),
+        (
+            lambda m: sn.grad(m.scale, "a", "x"),
+            "grad: reduce must be 'sum' or 'mean', not 'x'",
+            "write reduce='mean', or leave it out for the sum; several names go into one wrt=('a', 'x')",
+        ),
+        (
+            lambda m: sn.grad(m.count)(1.0),
+            "count: there is no argument to take a gradient of",
+            "declare a parameter float (and not no_diff), or its struct as `struct ... : IDifferentiable`",
+        ),
+        (
+            lambda m: sn.grad(m.rounded)(1.0),
+            "rounded returns int, which has no derivative",
+            "return a float type, or write it to an out parameter or a WDiffTensor",
+        ),
+        (
+            lambda m: sn.Parameter([1, 2], dtype="float3"),
+            "a value of shape (2,) does not fit float3",
+            "give it 3 numbers, or write dtype='float'",
+        ),
+        (
+            lambda m: sn.tensor([1, 2], dtype="float3"),
+            "data of shape (2,) does not fit float3: its last dimension must be 3",
+            "give each 3 numbers, as data.reshape(-1, 3) does, or write dtype='float'",
+        ),
+    ],
+)
+def test_wrong_uses(m: Any, call: Any, message: str, remedy: str) -> None:
+    with pytest.raises(sn.CallError) as caught:
+        call(m)
+    assert (caught.value.message, caught.value.remedy) == (message, remedy)
+
+
+def test_code_of_overloads(m: Any) -> None:
+    from slangnb.runtime.kernelcode import kernel_code
+
+    with pytest.raises(sn.CallError) as caught:
+        kernel_code(m.over)
+    assert caught.value.remedy == "write a function that calls over with the types you mean, and ask for its code"
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("backward", "; the backward pass is scale.bwds(..., _result=y)"),
+        ("fwds", "; forward mode is sn.jvp(scale, ...)"),
+        ("forward", "; call scale(...) itself; forward mode is sn.jvp(scale, ...)"),
+        ("grad", "; write sn.grad(scale)(...)"),
+        ("retrun_type", "; did you mean 'return_type'?"),
+        ("nonsense", ""),
+    ],
+)
+def test_attributes_that_there_are_not(m: Any, name: str, hint: str) -> None:
+    with pytest.raises(AttributeError) as caught:
+        getattr(m.scale, name)
+    assert str(caught.value) == f"the slang function scale has no attribute {name!r}{hint}"
+    assert m.scale.append_to  # SlangPy's own are there
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("gradchek", "; did you mean 'gradcheck'?"),
+        ("Tensor", "; did you mean 'tensor'?"),
+        ("history", "; write sn.show(x, history=True)"),
+        ("live", "; write sn.show(x, live=True)"),
+        ("nonsense", ""),
+    ],
+)
+def test_names_that_there_are_not(name: str, hint: str) -> None:
+    with pytest.raises(AttributeError) as caught:
+        getattr(sn, name)
+    assert str(caught.value) == f"module 'slangnb' has no attribute {name!r}{hint}"
+
+
+def test_reprs_without_addresses(m: Any) -> None:
+    assert repr(sn.grad(m.scale)) == "<slang grad of scale>"
+    assert repr(sn.value_and_grad(m.scale, ("a", "x"))) == "<slang value_and_grad of scale with respect to a, x>"
+    assert repr(sn.hvp(m.scale, "x")) == "<slang hvp of scale with respect to x>"
+    _, pull = sn.vjp(m.scale, 1.0, 2.0)
+    assert repr(pull) == "<slang pull of scale>" and pull() == {"a": 4.0, "x": 4.0}
+    assert pull.__doc__ and "gradients of the arguments" in pull.__doc__
+
+
+def test_gradcheck_says_what_changes_nothing(m: Any) -> None:
+    report = sn.gradcheck(m.still, x=[1.0, 2.0], y=3.0)
+    lines = str(report).splitlines()
+    assert lines[1] == "  x: right, 2 of 2 entries checked; the function does not change with it"
+    assert lines[2] == "  y: right, 1 of 1 entries checked"
+    assert report.verdicts["x"].still and not report.verdicts["y"].still
