@@ -202,7 +202,9 @@ def _draw_row(page: Page, row: _Row, top: float) -> None:
         # The gradient below shares the axis of the value above.
         page.figure.axes[-1 - row.model.gradient.array.shape[0]].tick_params(labelbottom=False, bottom=False)
     if row.model.caption:
-        page.text(_LEFT, top + row.height - _PAD - 0.02, row.model.caption, size=8, color=MUTED, style="italic")
+        line = top + row.height - _PAD - 0.02
+        caption = page.text(_LEFT, line, row.model.caption, size=8, color=MUTED, style="italic")
+        page.fit(caption, row.width - _LEFT - 0.1)
 
 
 def page_size(models: Sequence[PairModel], title: str = "") -> tuple[float, float]:

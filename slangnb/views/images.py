@@ -11,7 +11,7 @@ import numpy as np
 from slangnb.errors import CallError
 from slangnb.views.axes import Axes
 from slangnb.views.measure import Array, Floats
-from slangnb.views.model import PairModel, Panel
+from slangnb.views.model import NO_COLOURS, PairModel, Panel
 from slangnb.views.reduce import unit
 from slangnb.views.source import Number, Source, Window, single
 from slangnb.views.text import number
@@ -100,7 +100,8 @@ def with_gamma(model: PairModel, gamma: float = 2.2) -> PairModel:
         )
     drawn = _as_colours(panel)
     drawn = replace(drawn, array=encode(drawn.array, gamma))
-    said = [model.caption, f"gamma {number(gamma)}", _cut(panel)]
+    known = [part for part in model.caption.split("; ") if not part.startswith(NO_COLOURS)]
+    said = [*known, f"gamma {number(gamma)}", _cut(panel)]
     if panel.kind == "facets" and panel.steps != (1, 1):
         said.append("each component of a pixel is chosen by itself")
     slope = model.gradient if model.gradient is None else replace(model.gradient, labels=drawn.labels)

@@ -25,9 +25,12 @@ from slangnb.views.measure import (
     measure,
 )
 from slangnb.views.reduce import Kind, Layout
-from slangnb.views.text import dtype_words, elements
+from slangnb.views.text import dtype_words, elements, number
 
 Role = Literal["value", "gradient"]
+#: Said of an image of floats that would be colours, were all of its numbers between 0 and 1.
+NO_COLOURS = "not drawn as colours"
+_NEARLY, _FLOATS = (-0.5, 2.0), ("float", "half", "double")
 
 
 @dataclass(frozen=True, eq=False)
@@ -345,6 +348,18 @@ def said_last_axis(element: tuple[int, ...], colour: bool) -> str:
     return "last axis drawn as colour" if as_colour else f"last axis drawn as {element[0]} components"
 
 
+def said_no_colours(value: Panel, dtype: str) -> str:
+    """Say why three or four components that are nearly colours are not drawn as such; nothing of other components."""
+    low, high = value.stats.min, value.stats.max
+    named = value.labels in (("x", "y", "z"), ("x", "y", "z", "w"))
+    if value.kind != "facets" or not named or low is None or high is None or not dtype.startswith(_FLOATS):
+        return ""
+    if low < _NEARLY[0] or high > _NEARLY[1]:
+        return ""
+    outside = number(high if high > 1 else low, 8)
+    return f"{NO_COLOURS}: {outside} is outside of 0 to 1 (gamma=1 cuts it)"
+
+
 def join_panels(
     value: Panel,
     gradient: Panel | None,
@@ -366,6 +381,8 @@ def join_panels(
         device=device,
         value=value,
         gradient=gradient,
-        caption=join_words(said, value.caption, gradient.caption if gradient is not None else "", remark),
+        caption=join_words(
+            said, said_no_colours(value, dtype), value.caption, gradient.caption if gradient is not None else "", remark
+        ),
         note=_notes(value, gradient),
     )

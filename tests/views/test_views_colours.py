@@ -11,6 +11,7 @@ from slangnb.views.axes import Axes, default_axes
 from slangnb.views.figure import drawing
 from slangnb.views.frames import Look
 from slangnb.views.images import LightSource
+from slangnb.views.model import pair_model
 from slangnb.views.page import render_both
 from slangnb.views.snapshot_source import SnapshotSource
 from slangnb.views.source import ArraySource, Source, source
@@ -108,6 +109,25 @@ def test_the_gradient_beside_colours_keeps_its_peak() -> None:
     far = of.window(Axes(0, 1), WHOLE, WHOLE, 32)
     assert far.kind == "rgb" and far.gradient is not None
     assert far.gradient.array[2].max() == 9.0
+
+
+@pytest.mark.parametrize("components", [3, 4])
+def test_an_image_that_is_nearly_one_of_colours_says_why_it_is_not(components: int) -> None:
+    value = image(np.float32, components)
+    value[3, 4, 1] = 1.02
+    model = source(value, "x").model()
+    said = "not drawn as colours: 1.02 is outside of 0 to 1 (gamma=1 cuts it)"
+    assert model.caption == f"last axis drawn as {components} components; {said}"
+    assert pair_model(value, name="x").caption == model.caption
+    value[3, 4, 1] = -0.25
+    assert "not drawn as colours: -0.25 is" in source(value, "x").model().caption
+    assert "not drawn as colours" not in show(value, gamma=1.0).models[0].caption
+
+
+def test_fields_and_colours_need_no_reason() -> None:
+    field = np.random.default_rng(0).normal(size=(64, 96, 3)) * 9
+    for value in (field, image(np.float32), image(np.uint8), image(np.float64)[..., :2] * 1.5, np.ones((9, 9, 3), int)):
+        assert "not drawn as colours" not in source(value, "x").model().caption
 
 
 @pytest.mark.parametrize("kind", [np.uint8, np.float32])
