@@ -103,7 +103,7 @@ def test_focus_and_a_slider_that_is_dragged_stay(opened: Notebook) -> None:
     until(lambda: "max 3999" in data(opened, TWIN_AT)["text/plain"], "the stored picture follows while one drags")
     assert slider.evaluate("s => document.activeElement === s")
     mouse.move(box["x"] + box["width"] - 2, box["y"] + box["height"] / 2, steps=5)
-    expect(view.locator("output")).to_have_text("4 of 5")
+    expect(view.locator("output")).to_have_text("index 4 (0–4)")
     mouse.up()
     # Another view of the same numbers has a name of its own, and was not updated.
     assert "max 2999" in data(opened, OTHER_AT)["text/plain"]
