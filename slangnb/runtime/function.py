@@ -14,6 +14,7 @@ from slangnb.runtime.arguments import key_functions, key_of
 from slangnb.runtime.binding import Bound, bind
 from slangnb.runtime.checks import check_call, check_extents, has_gradient, leaves
 from slangnb.runtime.describing import describe, no_attribute, python_signature
+from slangnb.runtime.extents import check_lined_up, check_outputs
 from slangnb.runtime.foreign import library_of
 from slangnb.runtime.forms import check_form
 from slangnb.runtime.fused.audit import audit
@@ -24,7 +25,7 @@ from slangnb.runtime.health import look_at_gradients
 from slangnb.runtime.known_faults import check_branch_reads, warn_of_overwritten_inputs
 from slangnb.runtime.listed import has_lists, with_arrays
 from slangnb.runtime.own import OwnRecent, can_be_own, own_launch, own_recent, refuse_lost_gradients, wants_own
-from slangnb.runtime.plan import Plan, Recent, make_plan, remember
+from slangnb.runtime.plan import Plan, Recent, make_plan, remember, sizes_of
 from slangnb.runtime.translate import call_error
 
 if TYPE_CHECKING:
@@ -150,6 +151,9 @@ class Function:
         if plan.recheck and (self._passed is None or not self._passed.fits(kwargs, values)):
             self._audit(self._checked(args, kwargs))  # again, since a loop may run more often now
             self._passed = remember(plan, args, kwargs)
+        elif plan.writes and (sizes := sizes_of(values)) != plan.sizes:
+            self._checked(args, kwargs)  # the plan's key does not tell shapes, and an output may be too small now
+            plan.sizes = sizes
         if self._backward:
             self._check_stale(args, kwargs)
         if plan.own and wants_own(values, self._backward):
@@ -259,11 +263,15 @@ class Function:
         bound = bind(info, args, kwargs)
         if bound is None:
             check_extents((*args, *kwargs.values()))
+            check_lined_up(info.name, (*args, *kwargs.values()))
             if self._backward:
                 check_generic_backward(info, args, kwargs)
             return None
         check_form(bound, self._chain, args, kwargs, self._backward)
-        check_call(bound, device, any(method == "map" for method, _, _ in self._chain))
+        mapped = any(method == "map" for method, _, _ in self._chain)
+        check_call(bound, device, mapped)
+        if not mapped:
+            check_outputs(bound)
         if self._backward:
             check_backward(bound)
         return bound

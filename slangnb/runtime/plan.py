@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from slangnb.errors import CallError
 from slangnb.runtime.arguments import PLAIN, adapter_of
 from slangnb.runtime.binding import Bound, Slot
 from slangnb.runtime.checks import check_inner, inner_sizes, leaves
+from slangnb.runtime.extents import call_shape, lifted
 
 if TYPE_CHECKING:
     import slangpy
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 TAKEN = frozenset({"self", "func", "build_info", "context"})
 
 Place = int | str
+Prepare = Callable[[Any, Parameter | None], Any]
 
 
 @dataclass(slots=True)
@@ -50,6 +52,8 @@ class Plan:
         Gives the gradients to zero before a backward call.
     writes : tuple
         Places of the tensors that a forward call writes to.
+    sizes : list or None
+        Shapes of the arguments that passed the checks, for calls that write to tensors; see `sizes_of`.
     own : bool
         Whether our own kernels may take calls of this kind.
     guarded : bool
@@ -57,7 +61,7 @@ class Plan:
     """
 
     node: FunctionNode
-    edits: tuple[tuple[Place, Parameter | None, Callable[[Any, Parameter | None], Any]], ...] = ()
+    edits: tuple[tuple[Place, Parameter | None, Prepare], ...] = ()
     inner: tuple[tuple[Place, Parameter], ...] = ()
     order: tuple[str, ...] | None = None
     outputs: tuple[Place, ...] = ()
@@ -66,6 +70,7 @@ class Plan:
     recheck: bool = False
     clears: Callable[[tuple[Any, ...], dict[str, Any]], list[slangpy.Tensor]] | None = None
     writes: tuple[Place, ...] = ()
+    sizes: list[Any] | None = None
     own: bool = False
     guarded: bool = False
 
@@ -173,6 +178,15 @@ def remember(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Recen
     return Recent(plan.node, tuple(kwargs), values, tuple(gradients), plan.written(args, kwargs))
 
 
+def sizes_of(values: Iterable[Any]) -> list[Any]:
+    """Give the shapes of a call's arguments, and whether tensors among them may repeat elements."""
+    import slangpy as spy
+
+    return [
+        (v.shape.as_tuple(), v.is_contiguous()) if type(v) is spy.Tensor else getattr(v, "shape", None) for v in values
+    ]
+
+
 def by_position(
     args: tuple[Any, ...], kwargs: dict[str, Any], order: tuple[str, ...]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -218,7 +232,8 @@ def make_plan(
         elif (type(value) not in PLAIN and place != "_result") or isinstance(value, np.ndarray):
             adapter = adapter_of(value)
             if adapter is not None and adapter.prepare is not None:
-                edits.append((place, p, adapter.prepare))
+                lifts = p is not None and p.io == "in" and isinstance(value, dict) and not mapped
+                edits.append((place, p, _lifting(bound, adapter.prepare) if bound and lifts else adapter.prepare))
         if isinstance(value, np.ndarray | dict) and (place == "_result" or (p is not None and p.io != "in")):
             outputs.append(place)
     order = None
@@ -238,6 +253,12 @@ def make_plan(
     return Plan(
         node, tuple(edits), tuple(inner), order, tuple(outputs), wants_numpy, plain, recheck, clears, tuple(writes)
     )
+
+
+def _lifting(bound: Bound, prepare: Prepare) -> Prepare:
+    """Give what prepares a dict for calls of this kind: its fields get the dimensions of the call."""
+    dimensions = len(call_shape(bound))
+    return lambda value, p: lifted(p.type, prepare(value, p), dimensions) if p else value
 
 
 def _is_written(slot: Slot) -> bool:
