@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +9,11 @@ import numpy as np
 
 from slangnb.autodiff.callee import Callee
 from slangnb.compiler.reflection import TypeInfo
-from slangnb.errors import GradientError, GradientWarning
+from slangnb.errors import GradientError
 from slangnb.runtime.binding import Slot
 from slangnb.runtime.function import Function
 from slangnb.runtime.fused.job import PLAIN_KINDS, REAL
 from slangnb.runtime.fused.values import numbers
-from slangnb.runtime.health import MOST_TERMS
 from slangnb.runtime.parameter import Parameter
 from slangnb.runtime.tensors import tensor
 
@@ -62,7 +60,6 @@ def value_and_grad_by_slangpy(
     if not outputs:
         raise GradientError(f"{callee.name} has no result to start from: {reason}", function=callee.name)
     value = 0.0
-    terms = 0
     for name, y in outputs.items():
         found = y.to_numpy()
         weights = np.broadcast_to(_weights(seed, name, len(outputs)), found.shape).astype(found.dtype)
@@ -70,7 +67,6 @@ def value_and_grad_by_slangpy(
             weights = weights / max(1, y.element_count)
         y.grad_in.copy_from_numpy(np.ascontiguousarray(weights, found.dtype))
         value += float((found.astype(np.float64) * weights).sum())
-        terms = max(terms, y.element_count)
     function.bwds(**named)
     wanted_names = wrt if wrt is not None else tuple(inputs)
     slots = {s.parameter.name: s for s in bound.slots}
@@ -81,13 +77,6 @@ def value_and_grad_by_slangpy(
         raise GradientError(
             f"{callee.name}: no gradient for {missing[0] if missing else 'any argument'!r}: {reason}",
             function=callee.name,
-        )
-    if terms > MOST_TERMS and any(_few(inputs[n]) for n in grads):
-        warnings.warn(
-            f"{callee.name}: gradients of arguments that all elements share are summed by float atomics here "
-            f"({reason}); they may be off by 1e-3 and differ from run to run",
-            GradientWarning,
-            stacklevel=4,
         )
     return value, grads
 
@@ -145,10 +134,6 @@ def _real(t: TypeInfo) -> bool:
     if t.kind == "tensor":
         return t.carries_gradient and t.scalar in REAL
     return t.differentiable and (t.kind == "struct" or t.scalar in REAL)
-
-
-def _few(made: Any) -> bool:
-    return not isinstance(made, dict) and getattr(made, "element_count", 2) == 1
 
 
 def _out(value: Any, made: Any, t: TypeInfo) -> Any:

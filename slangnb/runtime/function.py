@@ -21,7 +21,7 @@ from slangnb.runtime.fused.audit import audit
 from slangnb.runtime.fused.engine import Call
 from slangnb.runtime.fused.values import NotFusedError
 from slangnb.runtime.gradient_checks import check_backward, check_generic_backward
-from slangnb.runtime.health import look_at_gradients
+from slangnb.runtime.health import check_generic_sums, check_sums, look_at_gradients
 from slangnb.runtime.known_faults import check_branch_reads, warn_of_overwritten_inputs
 from slangnb.runtime.listed import has_lists, with_arrays
 from slangnb.runtime.own import OwnRecent, can_be_own, own_launch, own_recent, refuse_lost_gradients, wants_own
@@ -149,7 +149,10 @@ class Function:
         if plan is None:
             return self._first(key, args, kwargs, accumulate)
         if plan.recheck and (self._passed is None or not self._passed.fits(kwargs, values)):
-            self._audit(self._checked(args, kwargs))  # again, since a loop may run more often now
+            bound = self._checked(args, kwargs)
+            self._audit(bound)  # again, since a loop may run more often now
+            if self._backward and bound is not None and not (plan.own and wants_own(values, True)):
+                check_sums(target.session, bound)
             self._passed = remember(plan, args, kwargs)
         elif plan.writes and (sizes := sizes_of(values)) != plan.sizes:
             self._checked(args, kwargs)  # the plan's key does not tell shapes, and an output may be too small now
@@ -190,6 +193,8 @@ class Function:
             launch = own_launch(self, bound, accumulate, self._backward)
         except NotFusedError as reason:
             refuse_lost_gradients(bound, self._backward, str(reason))
+            if self._backward:
+                check_sums(self._target.session, bound)
             return self._noted(self._guarded(plan, args, kwargs, accumulate), plan.written(args, kwargs))
         self._own_last = own_recent(plan.node, kwargs, (*args, *kwargs.values()), accumulate, launch)
         return launch({**dict(enumerate(args)), **kwargs})
@@ -241,6 +246,8 @@ class Function:
                 return result
             self._audit(bound)
             refuse_lost_gradients(bound, self._backward, "its arguments are of kinds that only SlangPy takes")
+            if self._backward:
+                check_sums(target.session, bound)
         try:
             result = self._guarded(plan, args, kwargs, accumulate)
         except slangpy_errors() as error:
@@ -266,6 +273,7 @@ class Function:
             check_lined_up(info.name, (*args, *kwargs.values()))
             if self._backward:
                 check_generic_backward(info, args, kwargs)
+                check_generic_sums(self._target.session, info.name, args, kwargs)
             return None
         check_form(bound, self._chain, args, kwargs, self._backward)
         mapped = any(method == "map" for method, _, _ in self._chain)

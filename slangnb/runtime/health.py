@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slangnb.errors import GradientWarning
+from slangnb.compiler.reflection import TypeInfo, innermost_scalar
+from slangnb.errors import GradientError
 from slangnb.runtime.binding import Bound
 from slangnb.runtime.checks import leaves
+from slangnb.runtime.extents import call_shape, outer_shape
 from slangnb.runtime.fused.launch import Prepared, Ran
+from slangnb.runtime.saying import warn_once
 from slangnb.runtime.seeds import is_zero_seed
+from slangnb.runtime.stale import tensors_in
 
 if TYPE_CHECKING:
     import slangpy
@@ -24,20 +27,25 @@ NOT_FINITE = (
     "likely NaN in an argument, a log, sqrt or division at 0, a pow of a negative number, or an overflow; also in the "
     "branch of `c ? a : b` that was not taken: write it as an if"
 )
-INACCURATE = "it may be off by 1e-3 and differ from run to run; use sn.value_and_grad(f)(...)"
 #: Terms that float atomics add without an error worth a word: measured 4e-4 at 2^20.
 MOST_TERMS = 1 << 14
+#: Ones that a float counts; it stays there.
+SATURATES = 1 << 24
+INACCURATE = "it may be off by 1e-3 and differ from run to run"
+SATURATED = "float counts no further than 2^24, so that it may be far too small"
+RETURN = (
+    "let the function return its value and use sn.value_and_grad(f)(...), which sums right, or make several calls over "
+    "fewer elements"
+)
 ALL_ZERO = "likely the function does not depend on it, or only through an integer, a no_diff value or a step"
 
 
-def look(session: Session, function: str, prepared: Prepared, ran: Ran, level: int = 4) -> None:
+def look(session: Session, function: str, prepared: Prepared, ran: Ran) -> None:
     """Warn if a gradient is not finite, or is zero for all of several elements; once for each argument."""
-    look_at_sizes(session, function, prepared, {row.leaf: ran.sums[row.id] for row in prepared.sizes}, level + 1)
+    look_at_sizes(session, function, prepared, {row.leaf: ran.sums[row.id] for row in prepared.sizes})
 
 
-def look_at_sizes(
-    session: Session, function: str, prepared: Prepared, sizes: Mapping[str, float], level: int = 4
-) -> None:
+def look_at_sizes(session: Session, function: str, prepared: Prepared, sizes: Mapping[str, float]) -> None:
     """Warn by the sums of the magnitudes of gradients, by leaf."""
     for of, size in sizes.items():
         if 0 < size < math.inf:
@@ -50,41 +58,83 @@ def look_at_sizes(
         else:
             continue
         leaf = next(f"{g.argument}{g.leaf.suffix}" for g in prepared.given if g.leaf.id == of)
-        _say(session, prepared.job.modules, function, leaf, what, why, level)
+        _say(session, prepared.job.modules, function, leaf, what, why)
 
 
 #: Gradients of more numbers are not read back for a look.
 MOST_READ = 1 << 22
 
 
-def look_at_gradients(session: Session, bound: Bound, level: int = 5) -> None:
-    """Warn of what a backward call of SlangPy left in the gradients of its arguments: NaN, or zeros alone.
+def check_sums(session: Session, bound: Bound) -> None:
+    """Warn of, or refuse, a backward call of SlangPy whose float atomics sum too many terms into one number.
 
-    Also where its float atomics summed more terms into one number than float can count.
+    A tensor that the function indexes itself may be read evenly or not: for these it is a warning.
+
+    Raises
+    ------
+    GradientError
+        If an argument is shared by so many elements that its gradient would stop to grow.
     """
+    name, count = bound.signature.name, math.prod(call_shape(bound))
+    for leaf, t, value in _takers(bound):
+        indexed = t.kind == "tensor"
+        own = value.element_count if indexed else math.prod(outer_shape(t, value))
+        terms = count // max(1, own)
+        if terms <= MOST_TERMS or t.scalar == "double":
+            continue
+        if terms >= SATURATES and not indexed:
+            raise GradientError(
+                f"{name}.bwds: the gradient of {leaf!r} is a sum over {terms} elements by float atomics, and float "
+                "counts no further than 2^24",
+                function=name,
+                argument=leaf,
+                remedy=RETURN,
+            )
+        why = SATURATED if count >= SATURATES else INACCURATE
+        _say(session, (), name, leaf, "is summed by float atomics", f"{why}; {RETURN}")
+
+
+def check_generic_sums(session: Session, function: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    """Warn as `check_sums` does, where only SlangPy knows the parameters (overloaded and generic functions)."""
+    result = kwargs["_result"]
+    for place, value in [*enumerate(args), *kwargs.items()]:
+        for t in tensors_in([value]):
+            if t is result or t.grad_out is None or innermost_scalar(t.dtype) == "double":
+                continue
+            if result.element_count // t.element_count > MOST_TERMS:
+                why = SATURATED if result.element_count >= SATURATES else INACCURATE
+                _say(session, (), function, str(place), "is summed by float atomics", f"{why}; {RETURN}")
+
+
+def look_at_gradients(session: Session, bound: Bound) -> None:
+    """Warn of what a backward call of SlangPy left in the gradients of its arguments: NaN, or zeros alone."""
     import slangpy as spy
 
     name = bound.signature.name
     terms = bound.result.element_count if isinstance(bound.result, spy.Tensor) else 1
     if terms <= MOST_READ and is_zero_seed(session, bound):
         return
+    for leaf, _, value in _takers(bound):
+        gradient = value.grad_out
+        if gradient.element_count > MOST_READ:
+            continue
+        numbers = _numbers(gradient)
+        if not np.isfinite(numbers).all():
+            _say(session, (), name, leaf, "is not finite everywhere", NOT_FINITE)
+        elif gradient.element_count > 1 and not numbers.any():
+            _say(session, (), name, leaf, "is zero everywhere", ALL_ZERO)
+
+
+def _takers(bound: Bound) -> Iterator[tuple[str, TypeInfo, Any]]:
+    """Give the tensors that receive a gradient."""
+    import slangpy as spy
+
     for slot in bound.slots:
         p = slot.parameter
-        if p.io != "in" or p.no_diff or p.type.access == "write":
-            continue
-        for leaf, _, value in leaves(p.name, p.type, slot.value):
-            gradient = value.grad_out if isinstance(value, spy.Tensor) else None
-            if gradient is None:
-                continue
-            if gradient.element_count == 1 and terms > MOST_TERMS:
-                _say(session, (), name, leaf, "is summed by float atomics", INACCURATE, level)
-            if gradient.element_count > MOST_READ:
-                continue
-            numbers = _numbers(gradient)
-            if not np.isfinite(numbers).all():
-                _say(session, (), name, leaf, "is not finite everywhere", NOT_FINITE, level)
-            elif gradient.element_count > 1 and not numbers.any():
-                _say(session, (), name, leaf, "is zero everywhere", ALL_ZERO, level)
+        if p.io == "in" and not p.no_diff and p.type.access != "write":
+            for leaf, t, value in leaves(p.name, p.type, slot.value):
+                if isinstance(value, spy.Tensor) and value.grad_out is not None:
+                    yield leaf, t, value
 
 
 def _numbers(t: slangpy.Tensor) -> np.ndarray:
@@ -92,8 +142,6 @@ def _numbers(t: slangpy.Tensor) -> np.ndarray:
     return found if found.dtype.kind == "f" else found.view(np.float32)  # structs come as bytes
 
 
-def _say(session: Session, modules: tuple[str, ...], function: str, leaf: str, what: str, why: str, level: int) -> None:
-    key = (modules, function, leaf, what)
-    if key not in session.said:
-        session.said.add(key)
-        warnings.warn(f"{function}: the gradient of {leaf!r} {what}; {why}", GradientWarning, stacklevel=level + 1)
+def _say(session: Session, modules: tuple[str, ...], function: str, leaf: str, what: str, why: str) -> None:
+    key = (modules, function, leaf, what, why)
+    warn_once(session, key, f"{function}: the gradient of {leaf!r} {what}; {why}")
