@@ -33,6 +33,11 @@ class Bound:
     result: Any = None
     result_place: int | str | None = None
 
+    @property
+    def named(self) -> dict[str, Any]:
+        """All values by name, that for the result as ``_result``."""
+        return {**{s.parameter.name: s.value for s in self.slots}, "_result": self.result}
+
 
 def bind(info: FunctionInfo, args: Sequence[Any], kwargs: Mapping[str, Any], need_outputs: bool = True) -> Bound | None:
     """Bind the arguments, or give None for a generic or overloaded function where SlangPy must decide.

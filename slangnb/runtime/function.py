@@ -12,16 +12,14 @@ from slangnb.compiler.reflection import FunctionInfo, TypeInfo
 from slangnb.errors import CallError, SlangNbError
 from slangnb.runtime.arguments import key_functions, key_of
 from slangnb.runtime.binding import Bound, bind
-from slangnb.runtime.checks import check_call, check_extents, has_gradient, leaves
+from slangnb.runtime.checking import check_arguments
+from slangnb.runtime.checks import has_gradient, leaves
 from slangnb.runtime.describing import describe, no_attribute, python_signature
-from slangnb.runtime.extents import check_lined_up, check_outputs
 from slangnb.runtime.foreign import library_of
-from slangnb.runtime.forms import check_form
 from slangnb.runtime.fused.audit import audit
 from slangnb.runtime.fused.engine import Call
 from slangnb.runtime.fused.values import NotFusedError
-from slangnb.runtime.gradient_checks import check_backward, check_generic_backward
-from slangnb.runtime.health import check_generic_sums, check_sums, look_at_gradients
+from slangnb.runtime.health import check_sums, look_at_gradients
 from slangnb.runtime.known_faults import check_branch_reads, warn_of_overwritten_inputs
 from slangnb.runtime.listed import has_lists, with_arrays
 from slangnb.runtime.own import OwnRecent, can_be_own, own_launch, own_recent, refuse_lost_gradients, wants_own
@@ -266,23 +264,7 @@ class Function:
 
     def _checked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Bound | None:
         """Bind and check the arguments; None where only SlangPy can bind them."""
-        info, device = self._target.info, self._target.session.device
-        bound = bind(info, args, kwargs)
-        if bound is None:
-            check_extents((*args, *kwargs.values()))
-            check_lined_up(info.name, (*args, *kwargs.values()))
-            if self._backward:
-                check_generic_backward(info, args, kwargs)
-                check_generic_sums(self._target.session, info.name, args, kwargs)
-            return None
-        check_form(bound, self._chain, args, kwargs, self._backward)
-        mapped = any(method == "map" for method, _, _ in self._chain)
-        check_call(bound, device, mapped)
-        if not mapped:
-            check_outputs(bound)
-        if self._backward:
-            check_backward(bound)
-        return bound
+        return check_arguments(self._target, self._loaded(), self._chain, self._backward, args, kwargs)
 
     def _audit(self, bound: Bound | None) -> None:
         """Refuse a backward call whose gradient the compiler gets wrong."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     import slangpy
 
 
-def check_generic_backward(info: FunctionInfo, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def check_generic_backward(info: FunctionInfo, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
     """Check what can be checked of a backward call whose parameters only SlangPy can tell."""
     import slangpy as spy
 

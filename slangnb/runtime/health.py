@@ -94,10 +94,10 @@ def check_sums(session: Session, bound: Bound) -> None:
         _say(session, (), name, leaf, "is summed by float atomics", f"{why}; {RETURN}")
 
 
-def check_generic_sums(session: Session, function: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+def check_generic_sums(session: Session, function: str, named: Mapping[Any, Any]) -> None:
     """Warn as `check_sums` does, where only SlangPy knows the parameters (overloaded and generic functions)."""
-    result = kwargs["_result"]
-    for place, value in [*enumerate(args), *kwargs.items()]:
+    result = named["_result"]
+    for place, value in named.items():
         for t in tensors_in([value]):
             if t is result or t.grad_out is None or innermost_scalar(t.dtype) == "double":
                 continue

@@ -14,6 +14,7 @@ from slangnb.runtime.arguments import PLAIN, adapter_of
 from slangnb.runtime.binding import Bound, Slot
 from slangnb.runtime.checks import check_inner, inner_sizes, leaves
 from slangnb.runtime.extents import call_shape, lifted
+from slangnb.runtime.structs import has_struct
 
 if TYPE_CHECKING:
     import slangpy
@@ -249,7 +250,7 @@ def make_plan(
     writes = [] if backward else [s.place for s in (bound.slots if bound else ()) if _is_written(s)]
     if bound is not None and isinstance(bound.result, spy.Tensor) and bound.result_place is not None and not backward:
         writes.append(bound.result_place)
-    recheck = bool(backward or outputs or any(isinstance(v, dict) for v in (*args, *kwargs.values())))
+    recheck = bool(backward or outputs or any(_can_change(v) for v in (*args, *kwargs.values())))
     return Plan(
         node, tuple(edits), tuple(inner), order, tuple(outputs), wants_numpy, plain, recheck, clears, tuple(writes)
     )
@@ -259,6 +260,13 @@ def _lifting(bound: Bound, prepare: Prepare) -> Prepare:
     """Give what prepares a dict for calls of this kind: its fields get the dimensions of the call."""
     dimensions = len(call_shape(bound))
     return lambda value, p: lifted(p.type, prepare(value, p), dimensions) if p else value
+
+
+def _can_change(value: Any) -> bool:
+    """Tell whether a value of the same kind may need the checks again: a dict, or structs from before a change."""
+    import slangpy as spy
+
+    return isinstance(value, dict) or (isinstance(value, spy.Tensor) and has_struct(value.dtype))
 
 
 def _is_written(slot: Slot) -> bool:

@@ -14,6 +14,7 @@ from slangnb.runtime.fused.job import GROUP, Job
 from slangnb.runtime.fused.launch import NOTHING, Prepared, Ran
 from slangnb.runtime.fused.plans import kind_of
 from slangnb.runtime.fused.tuned import CANDIDATES, best_of
+from slangnb.runtime.structs import check_structs
 
 if TYPE_CHECKING:
     import slangpy
@@ -95,6 +96,8 @@ class Call:
         self.session.plans.clear()
 
     def _make(self, wish: Wish) -> Prepared:
+        given = {**self.bound.named, "tangents": dict(self.tangents), "seeds": dict(self.seeds)}
+        check_structs(self.bound.signature.name, self.loaded.module.layout, given)
         wrt = wish.wrt if wish.mode == "reverse" else ()
         gathered = gather(self.bound, wrt, self.tangents, self.seeds, self.session.device, self.session.host_memory)
         texts = {name: source.text for name, source in self.session.sources_of(self.owner).items()}

@@ -10,6 +10,7 @@ import numpy as np
 
 from slangnb.runtime.fused.values import DeviceArray, placement
 from slangnb.runtime.parameter import Parameter
+from slangnb.runtime.structs import layout_of
 
 #: Launches remembered, and the bytes of arguments and buffers that these may keep alive; one is always kept.
 MOST_PLANS = 64
@@ -73,7 +74,7 @@ def kind_of(value: Any) -> Hashable:
     if kind is DeviceArray:
         return "array", value.scalar, value.shape, value.strides, value.aligned
     if hasattr(value, "storage"):
-        return value.dtype.full_name, value.shape.as_tuple(), value.strides.as_tuple(), value.offset, value.device
+        return layout_of(value.dtype), value.shape.as_tuple(), value.strides.as_tuple(), value.offset, value.device
     if kind is list or kind is tuple:
         return kind, *_lengths(value)
     return kind
