@@ -61,12 +61,7 @@ def bind(info: FunctionInfo, args: Sequence[Any], kwargs: Mapping[str, Any], nee
         return None
     if info.signature is not None:
         return bind_one(info.signature, args, kwargs, need_outputs)
-    fits = []
-    for overload in info.overloads:
-        try:
-            fits.append(bind_one(overload, args, kwargs, need_outputs))
-        except CallError:
-            continue
+    fits = fitting(info, args, kwargs, need_outputs)
     if not fits:
         listed = "\n".join(f"  {s}" for s in info.overloads)
         raise CallError(
@@ -75,6 +70,19 @@ def bind(info: FunctionInfo, args: Sequence[Any], kwargs: Mapping[str, Any], nee
             remedy="pass the arguments of one of them",
         )
     return fits[0] if len(fits) == 1 else None
+
+
+def fitting(
+    info: FunctionInfo, args: Sequence[Any], kwargs: Mapping[str, Any], need_outputs: bool = True
+) -> list[Bound]:
+    """Bind the arguments to each overload that has parameters for them."""
+    found = []
+    for overload in info.overloads:
+        try:
+            found.append(bind_one(overload, args, kwargs, need_outputs))
+        except CallError:
+            continue
+    return found
 
 
 def bind_one(signature: Signature, args: Sequence[Any], kwargs: Mapping[str, Any], need_outputs: bool = True) -> Bound:

@@ -231,7 +231,7 @@ class Function:
         mapped = any(method == "map" for method, _, _ in self._chain)
         chain = (*self._chain, *_gradient_mark(args, kwargs))
         try:
-            plan = make_plan(self._node(loaded, chain), bound, args, kwargs, self._backward, mapped)
+            plan = make_plan(self._node(loaded, chain), target.info, bound, args, kwargs, self._backward, mapped)
         except slangpy_errors() as error:
             raise self._translated(error, args, kwargs) from None
         plan.own = can_be_own(bound, self._chain)

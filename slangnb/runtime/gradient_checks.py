@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from slangnb.compiler.reading.declarations import declarations
 from slangnb.compiler.reflection import FunctionInfo, Parameter, TypeInfo, plain_name
 from slangnb.errors import GradientError
-from slangnb.runtime.binding import Bound, Slot
+from slangnb.runtime.binding import EXTRAS, Bound, Slot, fitting
 from slangnb.runtime.checks import batched, has_gradient, leaves
 from slangnb.runtime.fused.access import broadcasts
 from slangnb.runtime.parameter import Parameter as Shared
@@ -42,6 +43,47 @@ def check_generic_backward(info: FunctionInfo, args: tuple[Any, ...], kwargs: Ma
     for value in (*inputs, result):
         if isinstance(value, spy.Tensor):
             _check_gradients(refuse, "an argument" if value is not result else "_result", value)
+
+
+def places_of_outputs(info: FunctionInfo, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> set[int | str]:
+    """Tell which arguments of an overloaded or generic function are outputs, whose gradients are seeds.
+
+    Raises
+    ------
+    GradientError
+        If an argument is an output of one overload, and an input of another.
+    """
+    found: set[int | str] = set()
+    for place in (*range(len(args)), *(k for k in kwargs if k not in EXTRAS)):
+        kinds = {_is_output(names, place) for names in _written_parameters(info, args, kwargs)} - {None}
+        if len(kinds) > 1:
+            raise GradientError(
+                f"{info.name}.bwds: argument {place!r} is an output of one overload and an input of another, so that "
+                "its gradient could be a seed or a result",
+                function=info.name,
+                remedy="give the overloads names of their own",
+            )
+        if True in kinds:
+            found.add(place)
+    return found
+
+
+def _is_output(parameters: Mapping[str, bool], place: int | str) -> bool | None:
+    if isinstance(place, str):
+        return parameters.get(place)
+    return list(parameters.values())[place] if place < len(parameters) else None
+
+
+def _written_parameters(info: FunctionInfo, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[dict[str, bool]]:
+    """List the parameters of the overloads that may be meant, and whether they are outputs."""
+    if info.overloads:
+        signatures = [bound.signature for bound in fitting(info, args, kwargs)]
+        return [{p.name: p.io != "in" or p.type.access == "write" for p in s.parameters} for s in signatures]
+    return [
+        {p.name: bool({"out", "inout"} & set(p.modifiers)) or p.type.startswith("WDiff") for p in d.parameters}
+        for d in declarations(info.source)
+        if d.kind == "function"
+    ]
 
 
 def check_backward(bound: Bound) -> None:

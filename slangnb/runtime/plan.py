@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slangnb.compiler.reflection import Parameter
+from slangnb.compiler.reflection import FunctionInfo, Parameter
 from slangnb.errors import CallError
 from slangnb.runtime.arguments import PLAIN, adapter_of
 from slangnb.runtime.binding import Bound, Slot
 from slangnb.runtime.checks import check_inner, inner_sizes, leaves
 from slangnb.runtime.extents import call_shape, lifted
+from slangnb.runtime.gradient_checks import places_of_outputs
+from slangnb.runtime.stale import tensors_in
 from slangnb.runtime.structs import has_struct
 
 if TYPE_CHECKING:
@@ -218,7 +220,13 @@ def _write_home(original: Any, written: Any) -> None:
 
 
 def make_plan(
-    node: FunctionNode, bound: Bound | None, args: tuple[Any, ...], kwargs: dict[str, Any], backward: bool, mapped: bool
+    node: FunctionNode,
+    info: FunctionInfo,
+    bound: Bound | None,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    backward: bool,
+    mapped: bool,
 ) -> Plan:
     """Decide the plan from the first call's arguments; later calls of the same kinds reuse it."""
     import slangpy as spy
@@ -245,7 +253,7 @@ def make_plan(
     )
     clears = None
     if backward:
-        clears = _clearing(bound) if bound is not None else _clearing_all
+        clears = _clearing(bound) if bound is not None else _clearing_all(places_of_outputs(info, args, kwargs))
     plain = not (edits or inner or outputs or order or wants_numpy or clears)
     writes = [] if backward else [s.place for s in (bound.slots if bound else ()) if _is_written(s)]
     if bound is not None and isinstance(bound.result, spy.Tensor) and bound.result_place is not None and not backward:
@@ -276,12 +284,14 @@ def _is_written(slot: Slot) -> bool:
     return written and isinstance(slot.value, spy.Tensor)
 
 
-def _clearing_all(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[slangpy.Tensor]:
-    """For generic functions, which return their result: all arguments are inputs."""
-    import slangpy as spy
+def _clearing_all(outputs: Set[Place]) -> Callable[[tuple[Any, ...], dict[str, Any]], list[slangpy.Tensor]]:
+    """Likewise, where only SlangPy can tell the overload: what is neither the result nor another output."""
 
-    values = [*args, *(v for k, v in kwargs.items() if k != "_result")]
-    return [v.grad_out for v in values if isinstance(v, spy.Tensor) and v.grad_out is not None]
+    def gradients(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[slangpy.Tensor]:
+        values = [v for place, v in [*enumerate(args), *kwargs.items()] if place not in outputs and place != "_result"]
+        return [t.grad_out for t in tensors_in(values) if t.grad_out is not None]
+
+    return gradients
 
 
 def _clearing(bound: Bound) -> Callable[[tuple[Any, ...], dict[str, Any]], list[slangpy.Tensor]]:
