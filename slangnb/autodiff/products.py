@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from slangnb.autodiff.assemble import Assembler, results
 from slangnb.autodiff.callee import Callee, check_function, check_names, find, warn_of_plain_structs
+from slangnb.autodiff.forward_mode import check_values, refuse_constants
 from slangnb.autodiff.made import Made
 from slangnb.autodiff.transforms import as_names, make_call, prepare, split_seed, wrt_text
 from slangnb.compiler.reflection import Parameter, Signature, declare, plain_name
@@ -20,11 +20,10 @@ from slangnb.runtime.foreign import host, library_of
 from slangnb.runtime.function import Function
 from slangnb.runtime.fused.access import broadcasts
 from slangnb.runtime.fused.audit import audit
-from slangnb.runtime.fused.engine import Call, Wish
-from slangnb.runtime.fused.job import PLAIN_KINDS, outputs_of
+from slangnb.runtime.fused.engine import Wish
+from slangnb.runtime.fused.job import PLAIN_KINDS
 from slangnb.runtime.fused.launch import Prepared
 from slangnb.runtime.health import look
-from slangnb.runtime.known_faults import lacks_forward_derivative
 from slangnb.runtime.stale import Snapshot
 
 
@@ -80,7 +79,7 @@ def jvp(function: Function, primals: Mapping[str, Any], tangents: Mapping[str, A
     callee = find(function, (), primals, "jvp")
     check_names(callee, tuple(tangents))
     _refuse_tensors(callee, "jvp")
-    _refuse_constants(function, callee, "jvp")
+    refuse_constants(function, callee, "jvp")
     call = make_call(function, callee, tangents=tangents)
     prepared = prepare(call, Wish("tangent", stores=True), "jvp")
     ran = call.run(prepared)
@@ -157,7 +156,7 @@ def vjp(function: Function, /, *args: Any, **kwargs: Any) -> tuple[Any, Callable
         backward = make_call(function, callee, seeds=seeds)
         prepared = backward.prepare(Wish("reverse"))
         ran = backward.run(prepared, factor)
-        look(backward.session, callee.name, prepared, ran, 4)
+        look(backward.session, callee.name, prepared, ran)
         return Assembler(prepared, factor)(ran)
 
     return y, Made(pull, text)
@@ -206,7 +205,7 @@ def hvp(function: Function, wrt: str | Sequence[str] | None = None) -> Callable[
         callee = find(function, args, kwargs, "hvp")
         check_names(callee, names)
         _refuse_tensors(callee, "hvp")
-        _refuse_constants(function, callee, "hvp")
+        refuse_constants(function, callee, "hvp")
         if v is None:
             raise CallError("hvp needs a direction", remedy="pass v=..., of the shape of what is differentiated")
         directions = {wrt: v} if isinstance(wrt, str) else dict(v) if isinstance(v, Mapping) else None
@@ -313,69 +312,6 @@ def _check_directions(callee: Callee, prepared: Prepared) -> None:
                 function=callee.name,
                 argument=of,
             )
-
-
-def _refuse_constants(function: Function, callee: Callee, transform: str) -> None:
-    """Refuse forward mode through a function that has a backward derivative of its own alone: Slang would give 0."""
-    target = function._target
-    name = lacks_forward_derivative(callee.name, target.session.texts_of(target.owner))
-    if name:
-        raise GradientError(
-            f"{callee.name}: {name} has a [BackwardDerivative] but no [ForwardDerivative], so that {transform} would "
-            "take it as a constant",
-            function=callee.name,
-            remedy=f"write [ForwardDerivative(...)] for {name}, too",
-        )
-
-
-#: Texts without these have no derivatives of their own.
-_OWN = re.compile(r"Derivative|TreatAsDifferentiable|^\s*#\s*(?:define|include)\b", re.MULTILINE)
-
-
-def check_values(call: Call, y: Any, transform: str) -> None:
-    """Compare what forward mode gives as the result, once, with the result.
-
-    It takes functions that have only a backward derivative of their own as 0, and `lacks_forward_derivative` does not
-    find all of these.
-
-    Parameters
-    ----------
-    call : Call
-        With tangents.
-    y : array_like or Tensor or None
-        The result by forward mode; None: it is computed here.
-
-    Raises
-    ------
-    GradientError
-    """
-    key = ("values", call.loaded.name, call.text, call.prelude, id(call.bound.signature))
-    if key in call.session.audits or not any(_OWN.search(text) for text in call.session.texts_of(call.owner)):
-        return
-    signature = call.bound.signature
-    name = signature.name
-    if any(o.type.kind == "struct" for o in outputs_of(signature.returns, signature.parameters)):
-        return  # numpy cannot compare them
-    if y is None:
-        prepared = prepare(call, Wish("tangent", stores=True), transform)
-        y = results(prepared, call.run(prepared).outputs)
-    plain = replace(call, tangents={})
-    prepared = prepare(plain, Wish("forward", stores=True), transform)
-    if not _same(y, results(prepared, plain.run(prepared).outputs)):
-        raise GradientError(
-            f"{name}: forward mode gives another result than the function: it takes a function that is called as 0, "
-            "since that has only a backward derivative",
-            function=name,
-            remedy="write a [ForwardDerivative(...)] for it, too",
-        )
-    call.session.audits[key] = None
-
-
-def _same(a: Any, b: Any) -> bool:
-    if isinstance(a, dict):
-        return all(_same(a[key], b[key]) for key in a)
-    a, b = (v.to_numpy() if hasattr(v, "to_numpy") else v for v in (a, b))
-    return np.allclose(np.asarray(a, np.float64), np.asarray(b, np.float64), 1e-2, 1e-5, equal_nan=True)
 
 
 def _with_copies(callee: Callee) -> Callee:

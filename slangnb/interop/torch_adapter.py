@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -12,7 +11,7 @@ from typing import Any
 import torch  # pyright: ignore[reportMissingImports]
 
 from slangnb.autodiff.transforms import Transform
-from slangnb.errors import CallError, GradientError, GradientWarning
+from slangnb.errors import CallError, GradientError
 from slangnb.interop.host_calls import info_of, written
 from slangnb.interop.torch_arguments import Path, TorchArguments, dotted
 from slangnb.interop.torch_autograd import Node, SlangCall
@@ -23,6 +22,7 @@ from slangnb.runtime.checks import has_gradient
 from slangnb.runtime.function import Function, tensor_class
 from slangnb.runtime.fused.values import NotFusedError
 from slangnb.runtime.parameter import Parameter
+from slangnb.runtime.saying import warn_once
 from slangnb.runtime.stale import values_in
 
 
@@ -194,15 +194,10 @@ def _in_graph(read: TorchArguments, path: Path, t: Any) -> Any:
         return t.clone()
     if p is None or not t.requires_grad or read.derivable(path) or not torch.is_grad_enabled():
         return t
-    said = function._target.session.said
-    key = ((), function.info.name, dotted(path), "no derivative")
-    if not p.no_diff and key not in said:
-        said.add(key)
-        warnings.warn(
-            f"{function.info.name}: {dotted(path)!r} requires a gradient, but its parameter {p.why_not}; it gets none",
-            GradientWarning,
-            stacklevel=5,
-        )
+    if not p.no_diff:
+        key, name = (function.info.name, dotted(path), "no derivative"), function.info.name
+        reason = f"{dotted(path)!r} requires a gradient, but its parameter {p.why_not}; it gets none"
+        warn_once(function._target.session, key, f"{name}: {reason}")
     return t.detach()
 
 

@@ -7,14 +7,14 @@ without gradient slots (`function._gradient_mark`) and the checks in `checks`.
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterable
 
 from slangnb.compiler.reading.calls import has_control_flow, reached
 from slangnb.compiler.reading.scan import masked
 from slangnb.devices.backend import Backend
-from slangnb.errors import GradientError, GradientWarning
+from slangnb.errors import GradientError
 from slangnb.runtime.binding import Bound
+from slangnb.runtime.saying import warn
 
 
 def check_branch_reads(backend: Backend, bound: Bound, texts: Iterable[str]) -> None:
@@ -55,7 +55,7 @@ def check_branch_reads(backend: Backend, bound: Bound, texts: Iterable[str]) -> 
     remedy = "take another backend: `%slang use cuda` or `%slang use software`"
     if backend.adapter.startswith("NVIDIA"):
         raise GradientError(message, function=name, argument=read[0], remedy=remedy)
-    warnings.warn(f"{message} (measured on NVIDIA); {remedy}", GradientWarning, stacklevel=5)
+    warn(f"{message} (measured on NVIDIA); {remedy}")
 
 
 def warn_of_overwritten_inputs(bound: Bound) -> None:
@@ -65,12 +65,10 @@ def warn_of_overwritten_inputs(bound: Bound) -> None:
     """
     for slot in bound.slots:
         if slot.parameter.type.carries_gradient and slot.parameter.type.access == "read_write":
-            warnings.warn(
+            warn(
                 f"{bound.signature.name}.bwds: {slot.parameter.name!r} is updated in place, so that the backward pass "
                 "reads the overwritten values; restore the tensor's values from before the forward call first, or read "
-                "one tensor and write another",
-                GradientWarning,
-                stacklevel=5,
+                "one tensor and write another"
             )
 
 

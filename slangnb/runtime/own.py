@@ -218,7 +218,7 @@ def _backward(call: Call, accumulate: bool) -> Launch:
         if read:
             prepared.looked = True
             if any(ran.sums[row.id] for row in prepared.sizes) or not is_zero_seed(session, call.bound):
-                look(session, name, prepared, ran, 5)
+                look(session, name, prepared, ran)
 
     return launch
 

@@ -1,7 +1,8 @@
-"""Gives a warning once in a session, at the person's own line."""
+"""Gives warnings at the person's own line, wherever in this package they come from."""
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Hashable
@@ -13,7 +14,13 @@ from slangnb.errors import GradientWarning
 if TYPE_CHECKING:
     from slangnb.runtime.session import Session
 
-_PACKAGE = str(Path(__file__).parent.parent)
+_PACKAGE = str(Path(__file__).parent.parent) + os.sep
+_TORCH = f"{os.sep}torch{os.sep}"  # it stands between us and the person where it calls us
+
+
+def warn(message: str) -> None:
+    """Warn of a gradient."""
+    warnings.warn(message, GradientWarning, stacklevel=_depth())
 
 
 def warn_once(session: Session, key: Hashable, message: str) -> None:
@@ -26,6 +33,10 @@ def warn_once(session: Session, key: Hashable, message: str) -> None:
 def _depth() -> int:
     """Count the frames up to the person's own line; the way from there is longer at a first call."""
     frame, depth = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame.f_back is not None and _is_between(frame.f_code.co_filename):
         frame, depth = frame.f_back, depth + 1
     return depth
+
+
+def _is_between(file: str) -> bool:
+    return file.startswith(_PACKAGE) or _TORCH in file

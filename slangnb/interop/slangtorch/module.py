@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 import difflib
 import inspect
-import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from slangnb.compiler.reading.declarations import Declaration
 from slangnb.compiler.torch_source import BOUND, DTYPES, element
-from slangnb.errors import CallError, GradientError, GradientWarning
+from slangnb.errors import CallError, GradientError
 from slangnb.interop.slangtorch.errors import call_error
+from slangnb.runtime.saying import warn
 
 ON_CPU = "on the CPU, and functions of slangtorch run on the GPU"
 #: What torch raises for a launch or an argument that it refuses.
@@ -271,11 +271,9 @@ def _check(function: TorchFunction, values: Mapping[str, Any]) -> Any:
             _fail(function, name, message, f"pass {name}.{_CASTS[wanted]}()")
         devices[value.device] = name
         if value.requires_grad and torch.is_grad_enabled():
-            warnings.warn(
+            warn(
                 f"{function.__name__}: {name!r} asks for a gradient, and the result carries none. "
-                f"sn.torch.autograd({function.__name__}, its backward function) makes a torch.autograd.Function.",
-                GradientWarning,
-                stacklevel=4,
+                f"sn.torch.autograd({function.__name__}, its backward function) makes a torch.autograd.Function."
             )
     if len(devices) > 1:
         where = ", ".join(f"{name!r} on {device}" for device, name in devices.items())

@@ -1,0 +1,83 @@
+"""Forward mode of Slang takes some functions as constants, or as 0, without a word: refused here.
+
+Reverse mode is audited against it in `slangnb.runtime.fused.audit`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from slangnb.autodiff.assemble import results
+from slangnb.autodiff.callee import Callee
+from slangnb.autodiff.transforms import prepare
+from slangnb.errors import GradientError
+from slangnb.runtime.function import Function
+from slangnb.runtime.fused.engine import Call, Wish
+from slangnb.runtime.fused.job import outputs_of
+from slangnb.runtime.known_faults import lacks_forward_derivative
+
+#: Texts without these have no derivatives of their own.
+_OWN = re.compile(r"Derivative|TreatAsDifferentiable|^\s*#\s*(?:define|include)\b", re.MULTILINE)
+
+
+def refuse_constants(function: Function, callee: Callee, transform: str) -> None:
+    """Refuse forward mode through a function that has a backward derivative of its own alone: Slang would give 0."""
+    target = function._target
+    name = lacks_forward_derivative(callee.name, target.session.texts_of(target.owner))
+    if name:
+        raise GradientError(
+            f"{callee.name}: {name} has a [BackwardDerivative] but no [ForwardDerivative], so that {transform} would "
+            "take it as a constant",
+            function=callee.name,
+            remedy=f"write [ForwardDerivative(...)] for {name}, too",
+        )
+
+
+def check_values(call: Call, y: Any, transform: str) -> None:
+    """Compare what forward mode gives as the result, once, with the result.
+
+    It takes functions that have only a backward derivative of their own as 0, and `lacks_forward_derivative` does not
+    find all of these.
+
+    Parameters
+    ----------
+    call : Call
+        With tangents.
+    y : array_like or Tensor or None
+        The result by forward mode; None: it is computed here.
+
+    Raises
+    ------
+    GradientError
+    """
+    key = ("values", call.loaded.name, call.text, call.prelude, id(call.bound.signature))
+    if key in call.session.audits or not any(_OWN.search(text) for text in call.session.texts_of(call.owner)):
+        return
+    signature = call.bound.signature
+    name = signature.name
+    if any(o.type.kind == "struct" for o in outputs_of(signature.returns, signature.parameters)):
+        return  # numpy cannot compare them
+    if y is None:
+        prepared = prepare(call, Wish("tangent", stores=True), transform)
+        y = results(prepared, call.run(prepared).outputs)
+    plain = replace(call, tangents={})
+    prepared = prepare(plain, Wish("forward", stores=True), transform)
+    if not _same(y, results(prepared, plain.run(prepared).outputs)):
+        raise GradientError(
+            f"{name}: forward mode gives another result than the function: it takes a function that is called as 0, "
+            "since that has only a backward derivative",
+            function=name,
+            remedy="write a [ForwardDerivative(...)] for it, too",
+        )
+    call.session.audits[key] = None
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, dict):
+        return all(_same(a[key], b[key]) for key in a)
+    a, b = (v.to_numpy() if hasattr(v, "to_numpy") else v for v in (a, b))
+    return np.allclose(np.asarray(a, np.float64), np.asarray(b, np.float64), 1e-2, 1e-5, equal_nan=True)
