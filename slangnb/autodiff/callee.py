@@ -112,7 +112,7 @@ def constants_text(function: Function, transform: str) -> str:
                 function=function.info.name,
                 remedy="pass the values as arguments",
             )
-        for name, value in args[0].items():
+        for name, value in function._checked_constants(args[0]).items():
             kind = {bool: "bool", int: "int", float: "float"}.get(type(value))
             if kind is None:
                 raise GradientError(f"{transform}: the constant {name!r} is no number", function=function.info.name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from slangnb.runtime.arguments import key_functions, key_of
 from slangnb.runtime.binding import Bound, bind
 from slangnb.runtime.checking import check_arguments
 from slangnb.runtime.checks import has_gradient, leaves
+from slangnb.runtime.constants import checked, declared
 from slangnb.runtime.describing import describe, no_attribute, python_signature
 from slangnb.runtime.foreign import library_of
 from slangnb.runtime.fused.audit import audit
@@ -288,6 +289,8 @@ class Function:
     def _node(self, loaded: Loaded, chain: tuple[Step, ...]) -> FunctionNode:
         node: Any = function_node(loaded, self._target.info.name, self._target.info.own)
         for method, args, kwargs in chain:
+            if method == "constants":
+                args = (self._checked_constants(*args),)  # again, since the module may declare others now
             node = getattr(node, method)(*args, **kwargs)
         return node.bwds if self._backward else node
 
@@ -310,8 +313,20 @@ class Function:
         return self._with("set", *args, **kwargs)
 
     def constants(self, constants: dict[str, Any]) -> Function:
-        """Set link-time constants, as in SlangPy; other values mean another kernel."""
-        return self._with("constants", constants)
+        """Set link-time constants, as in SlangPy; other values mean another kernel.
+
+        Raises
+        ------
+        CallError
+            For names that the source does not declare ``extern static const``, and values of other types.
+        """
+        self._loaded()  # says why there is none
+        return self._with("constants", self._checked_constants(constants))
+
+    def _checked_constants(self, constants: Mapping[str, Any]) -> dict[str, Any]:
+        """Give constants as their module declares them now."""
+        target = self._target
+        return checked(target.info.name, declared(target.session.loaded_of(target.owner)), constants)
 
     def return_type(self, return_type: type | str) -> Function:
         """Say what the result shall be, as in SlangPy: ``"numpy"``, ``"tensor"`` or a class."""

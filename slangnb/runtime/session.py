@@ -31,6 +31,8 @@ from slangnb.runtime.stale import Writes
 if TYPE_CHECKING:
     import slangpy
 
+    from slangnb.compiler.loading import Loaded
+
 GUARD_SECONDS = 60.0
 
 
@@ -323,6 +325,10 @@ class Session:
     def texts_of(self, module: Module) -> list[str]:
         """Give the texts of these sources."""
         return [u.source.text for u in self._graph.chain(module._key)]
+
+    def loaded_of(self, module: Module) -> list[Loaded]:
+        """Give what these are compiled to."""
+        return [self._builder.result(u)[0] for u in self._graph.chain(module._key)]
 
     def __reduce__(self) -> Any:
         raise TypeError("a session and its functions cannot be pickled: compile them in each process")
