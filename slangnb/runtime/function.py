@@ -166,15 +166,15 @@ class Function:
             result = self._guarded(plan, args, kwargs, accumulate)
         except slangpy_errors() as error:
             raise self._translated(error, args, kwargs) from None
-        return self._noted(result, plan.written(args, kwargs))
+        return self._noted(result, plan.written(args, kwargs), values)
 
-    def _noted(self, result: Any, written: Iterable[slangpy.Tensor]) -> Any:
-        """Take note of the tensors that the call wrote."""
+    def _noted(self, result: Any, written: Iterable[slangpy.Tensor], values: Iterable[Any] = ()) -> Any:
+        """Take note of the tensors that the call wrote, and of the values that it made them of."""
         writes = self._target.session.writes
         for t in written:
-            writes.wrote(t)
+            writes.wrote(t, values)
         if type(result) is tensor_class():
-            writes.wrote(result)
+            writes.wrote(result, values)
         return result
 
     def _check_stale(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -194,7 +194,8 @@ class Function:
             refuse_lost_gradients(bound, self._backward, str(reason))
             if self._backward:
                 check_sums(self._target.session, bound)
-            return self._noted(self._guarded(plan, args, kwargs, accumulate), plan.written(args, kwargs))
+            result = self._guarded(plan, args, kwargs, accumulate)
+            return self._noted(result, plan.written(args, kwargs), (*args, *kwargs.values()))
         self._own_last = own_recent(plan.node, kwargs, (*args, *kwargs.values()), accumulate, launch)
         return launch({**dict(enumerate(args)), **kwargs})
 
@@ -254,7 +255,7 @@ class Function:
         self._plans[key] = plan
         if self._backward and bound is not None:
             look_at_gradients(target.session, bound)
-        return self._noted(result, plan.written(args, kwargs))
+        return self._noted(result, plan.written(args, kwargs), (*args, *kwargs.values()))
 
     def _translated(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SlangNbError:
         try:

@@ -167,7 +167,7 @@ def _forward(call: Call) -> Launch:
             return made
         if as_numpy:
             return made.to_numpy()
-        session.writes.wrote(made)
+        session.writes.wrote(made, values.values())
         return made if given is None else None
 
     return launch

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from slangnb.errors import GradientError
 from slangnb.runtime.parameter import Parameter
@@ -25,19 +26,30 @@ class Writes:
 
     def __init__(self) -> None:
         self._times: dict[int, int] = {}
+        self._made_of: dict[int, tuple[tuple[ref[Parameter], int], ...]] = {}
         self.now = 0
 
     def of(self, t: slangpy.Tensor) -> int:
         """Give the time of the last write; 0 if none was seen."""
         return self._times.get(id(t.storage), 0)
 
-    def wrote(self, t: slangpy.Tensor) -> None:
-        """Take note of a write."""
+    def wrote(self, t: slangpy.Tensor, values: Iterable[Any] = ()) -> None:
+        """Take note of a write, and of the Parameters among the values that it was made of."""
         self.now += 1
-        self._times[id(t.storage)] = self.now
+        place = id(t.storage)
+        self._times[place] = self.now
+        self._made_of.pop(place, None)
+        if made_of := tuple([(ref(p), p.version) for p in _parameters_in(values)]):
+            self._made_of[place] = made_of
         if len(self._times) > _MOST:
             newest = sorted(self._times.items(), key=lambda item: item[1])[_MOST // 2 :]
             self._times = dict(newest)
+            self._made_of = {k: v for k, v in self._made_of.items() if k in self._times}
+
+    def forget(self, t: slangpy.Tensor) -> None:
+        """Take note that a tensor is new: its buffer may have the identity of a dead one."""
+        self._times.pop(id(t.storage), None)
+        self._made_of.pop(id(t.storage), None)
 
     def check(self, result: slangpy.Tensor, inputs: Iterable[Any], function: str) -> None:
         """Refuse a backward pass for a result that is older than what it was made of.
@@ -46,8 +58,12 @@ class Writes:
         ------
         GradientError
         """
-        made = self.of(result)
-        if made and any(self.of(x) > made for x in tensors_in(inputs)):
+        made, inputs = self.of(result), tuple(inputs)
+        written = made and any(self.of(x) > made for x in tensors_in(inputs))
+        given = {id(p) for p in _parameters_in(inputs)}
+        known = [(p(), version) for p, version in self._made_of.get(id(result.storage), ())]
+        changed = any(p is not None and id(p) in given and p.version != version for p, version in known)
+        if written or changed:
             raise GradientError(
                 f"{function}.bwds: an argument was written after _result was computed, so that the gradient would "
                 "belong to other values",

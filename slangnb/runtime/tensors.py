@@ -164,7 +164,8 @@ def tensor(data: Any, *, grad: bool = False, dtype: Any = None, session: Session
     """
     from slangnb.runtime.session import session as current
 
-    device = (session or current()).device  # first, since it brings the driver that `import slangpy` needs
+    session = session or current()
+    device = session.device  # first, since it brings the driver that `import slangpy` needs
     import slangpy as spy
 
     if isinstance(data, spy.Tensor):
@@ -197,6 +198,7 @@ def tensor(data: Any, *, grad: bool = False, dtype: Any = None, session: Session
         t.copy_from_numpy(array)
     else:
         t = spy.Tensor.from_numpy(device, array)
+    session.writes.forget(t)
     return t.with_grads(zero=True) if grad else t
 
 

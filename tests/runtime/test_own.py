@@ -123,6 +123,42 @@ def test_stale_results_are_refused(module: Any, ones: Any, count: int) -> None:
     assert x.grad.to_numpy()[0] == 4 * 3
 
 
+@pytest.mark.parametrize("count", [3, LARGE])
+def test_a_parameter_changed_after_the_result_is_refused(module: Any, ones: Any, count: int) -> None:
+    a, x = sn.Parameter(2.0), sn.tensor(np.ones(count, np.float32), grad=True)
+    y = backward(module.scale, a, x, ones=ones)
+    a.value = 10.0
+    for _ in range(2):
+        with pytest.raises(sn.GradientError, match="written after _result was computed"):
+            module.scale.bwds(a, x, _result=y)
+    assert x.grad.to_numpy()[0] == 4  # of the first backward pass
+    module.scale(a, x, _result=y)
+    module.scale.bwds(a, x, _result=y)
+    assert x.grad.to_numpy()[0] == 20 and a.grad == count
+    module.scale.bwds(sn.Parameter(3.0), x, _result=y)  # another Parameter is the caller's affair
+    assert x.grad.to_numpy()[0] == 6
+
+
+def test_a_parameter_in_a_dict_changed_after_the_result_is_refused(module: Any, ones: Any) -> None:
+    fields, x = {"slope": sn.Parameter(2.0), "offset": sn.Parameter(1.0)}, sn.tensor(X, grad=True)
+    y = backward(module.line, fields, x, ones=ones)
+    assert x.grad.to_numpy().tolist() == [2, 2, 2] and fields["slope"].grad == 6
+    fields["slope"].value = 3.0
+    with pytest.raises(sn.GradientError, match="written after _result was computed"):
+        module.line.bwds(fields, x, _result=y)
+
+
+def test_new_seeds_in_a_training_loop_are_taken(module: Any) -> None:
+    a, x = sn.Parameter(2.0), sn.tensor(X, grad=True)
+    for k in range(100):
+        assert module.scale(a, x, _result="tensor").to_numpy()[0] == 2 + k
+        seed = sn.tensor(X, grad=True)  # its buffer may have the identity of an earlier result's
+        seed.grad.copy_from_numpy(np.ones(3, np.float32))
+        module.scale.bwds(a, x, _result=seed)
+        assert x.grad.to_numpy().tolist() == [2 * (2 + k) * n for n in (1, 2, 3)]
+        a.value = a.value + 1.0
+
+
 def test_lost_parameters_are_refused(session: Any, ones: Any) -> None:
     f = session.compile("[Differentiable] void store(float a, float x, out float y) { y = a * x; }").store
     a, x, y = sn.Parameter(2.0), sn.tensor(X), sn.tensor(X, grad=True)
