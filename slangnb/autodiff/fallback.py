@@ -9,7 +9,7 @@ import numpy as np
 
 from slangnb.autodiff.callee import Callee
 from slangnb.compiler.reflection import TypeInfo
-from slangnb.errors import GradientError
+from slangnb.errors import CallError, GradientError
 from slangnb.runtime.binding import Slot
 from slangnb.runtime.function import Function
 from slangnb.runtime.fused.job import PLAIN_KINDS, REAL
@@ -62,7 +62,10 @@ def value_and_grad_by_slangpy(
     value = 0.0
     for name, y in outputs.items():
         found = y.to_numpy()
-        weights = np.broadcast_to(_weights(seed, name, len(outputs)), found.shape).astype(found.dtype)
+        weights = np.asarray(_weights(seed, name, len(outputs)))
+        if weights.dtype.kind not in "biuf":
+            raise CallError(f"{callee.name}: the seed holds no numbers, but {weights.dtype}", function=callee.name)
+        weights = np.broadcast_to(weights, found.shape).astype(found.dtype)
         if reduce == "mean":
             weights = weights / max(1, y.element_count)
         y.grad_in.copy_from_numpy(np.ascontiguousarray(weights, found.dtype))

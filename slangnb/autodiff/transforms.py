@@ -220,8 +220,8 @@ def split_seed(seed: Any, callee: Callee) -> tuple[float, dict[str, Any]]:
         return 1.0, {}
     if isinstance(seed, int | float):
         return float(seed), {}
-    if isinstance(seed, str):
-        raise CallError(f"the seed is a text ({seed!r})", function=callee.name, argument="seed")
+    if isinstance(seed, str | complex):
+        raise CallError(f"the seed is no number: {seed!r}", function=callee.name, argument="seed")
     signature = callee.bound.signature
     ids = [o.id for o in outputs_of(signature.returns, signature.parameters)]
     if isinstance(seed, Mapping) and set(seed) <= set(ids):

@@ -114,6 +114,8 @@ def from_list(value: Any, t: TypeInfo, argument: str = "", function: str = "") -
         found = np.asarray(value)
     except ValueError:
         raise refuse("holds lists of different lengths", "give each of its lists as many numbers") from None
+    if found.dtype.kind not in "biufO":  # O: whole numbers beyond 64 bits
+        raise refuse(f"holds {found.dtype}, but the parameter is {name}", "write a list of numbers alone")
     if dtype.kind != "f" and found.size:
         numbers = found.reshape(-1)
         if found.dtype.kind == "f":

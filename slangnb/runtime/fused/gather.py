@@ -160,7 +160,7 @@ def _leaves(
             argument=name,
             remedy=f"make the parameter int, and pass {name}.astype(np.int32)",
         )
-    if t.kind in PLAIN_KINDS and isinstance(value, bool | int | float | np.ndarray):
+    if t.kind in PLAIN_KINDS and isinstance(value, bool | int | float | np.generic | np.ndarray):
         check_value(function, name, t, np.ravel(value)[0] if np.size(value) == 1 else value, device, True)
     held = hold(function, name, t, value, device)
     suffix = name[len(p.name) :]

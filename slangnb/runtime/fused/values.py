@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -143,14 +144,25 @@ def numbers(value: Any, t: TypeInfo, name: str = "", function: str = "") -> np.n
         value = value.to_numpy()  # SlangPy's matrices
     elif type(value).__module__ == "slangpy.math":
         value = [value[i] for i in range(t.shape[0])]
-    try:
-        return np.asarray(value, dtype=SCALARS.get(t.scalar, "bool"))
-    except (OverflowError, ValueError, TypeError) as error:
-        which, limits = f"{name!r}: " if name else "", ""
-        if isinstance(error, OverflowError) and t.scalar in SCALARS and np.dtype(SCALARS[t.scalar]).kind in "iu":
-            found = np.iinfo(SCALARS[t.scalar])
-            limits = f"; {t.scalar} holds {found.min} to {found.max}"
-        raise CallError(f"{which}{value!r} does not fit {plain_name(t.name)}{limits}", argument=name) from None
+    dtype, found = np.dtype(SCALARS.get(t.scalar, "bool")), np.asarray(value)
+    if found.dtype == dtype:
+        return found
+    if isinstance(value, int) and found.dtype.kind == "O":  # beyond 64 bits
+        with suppress(OverflowError):
+            found = np.array(float(value))
+    if found.dtype.kind in "biuf":
+        if dtype.kind == "f":
+            return found.astype(dtype)
+        with np.errstate(invalid="ignore"):
+            cast = found.astype(dtype)
+        if cast.tolist() == found.tolist():  # numpy cuts off, and wraps around
+            return cast
+    who = (f"{function}: " if function else "") + (f"{name!r}: " if name else "")
+    fault, remedy = f"{value!r} does not fit {plain_name(t.name)}", "pass numbers"
+    if dtype.kind != "f":
+        low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+        fault, remedy = f"{fault}; {t.scalar} holds {low} to {high}", "pass whole numbers of this range"
+    raise CallError(who + fault, function=function, argument=name, remedy=remedy)
 
 
 def scalars(value: Any, kind: str, t: TypeInfo, name: str = "") -> np.ndarray:
