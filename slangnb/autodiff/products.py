@@ -24,7 +24,7 @@ from slangnb.runtime.fused.engine import Wish
 from slangnb.runtime.fused.job import PLAIN_KINDS
 from slangnb.runtime.fused.launch import Prepared
 from slangnb.runtime.health import look
-from slangnb.runtime.stale import Snapshot
+from slangnb.runtime.stale import Snapshot, copied
 
 
 def jvp(function: Function, primals: Mapping[str, Any], tangents: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -315,14 +315,6 @@ def _check_directions(callee: Callee, prepared: Prepared) -> None:
 
 
 def _with_copies(callee: Callee) -> Callee:
-    """Copy numpy arrays, lists and dicts, so that the pull sees the values that the result was made of."""
-    slots = tuple(replace(s, value=_copied(s.value)) for s in callee.bound.slots)
+    """Copy the arguments, so that the pull sees the values that the result was made of."""
+    slots = tuple(replace(s, value=copied(s.value)) for s in callee.bound.slots)
     return replace(callee, bound=replace(callee.bound, slots=slots))
-
-
-def _copied(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return value.copy()
-    if isinstance(value, dict):
-        return {k: _copied(v) for k, v in value.items()}
-    return list(value) if isinstance(value, list) else value

@@ -5,7 +5,6 @@ This is what a library with a differentiation of its own needs; it knows nothing
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -194,13 +193,6 @@ def _uploaded(function: Function, value: Any) -> Any:
     if isinstance(value, np.ndarray) and value.ndim:
         return tensor(value, session=function._target.session)
     return value
-
-
-def copied(value: Any) -> Any:
-    """Copy arrays, lists and dicts, so that a backward pass sees the values of the forward pass."""
-    if isinstance(value, dict):
-        return {k: copied(v) for k, v in value.items()}
-    return copy.copy(value) if isinstance(value, np.ndarray | list) else value
 
 
 def is_empty(callee: Callee) -> bool:

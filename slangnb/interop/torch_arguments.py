@@ -11,13 +11,14 @@ import torch  # pyright: ignore[reportMissingImports]
 from slangnb.compiler.reading.declarations import declarations
 from slangnb.compiler.reflection import FunctionInfo, Parameter, TypeInfo
 from slangnb.errors import CallError, GradientError
-from slangnb.interop.host_calls import copied, info_of
+from slangnb.interop.host_calls import info_of
 from slangnb.interop.torch_bridge import Bridge, bridge_of
 from slangnb.interop.torch_memory import SCALARS_OF
 from slangnb.interop.torch_values import check_readable, from_host, to_host
 from slangnb.runtime.binding import EXTRAS, bind
 from slangnb.runtime.function import Function
 from slangnb.runtime.fused.job import PLAIN_KINDS, REAL
+from slangnb.runtime.stale import copied
 from slangnb.runtime.tensors import SCALARS, tensor
 
 #: The name of an argument, then keys of dicts.

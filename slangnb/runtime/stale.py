@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
+import numpy as np
+
 from slangnb.errors import GradientError
 from slangnb.runtime.parameter import Parameter
 
@@ -101,6 +103,31 @@ class Snapshot:
                 function=function,
                 remedy="compute the result again, then pull back",
             )
+
+
+def copied(value: Any) -> Any:
+    """Copy all that can change in place, so that a backward pass sees the values of the forward pass.
+
+    Tensors and Parameters stay themselves: `Snapshot` notices their changes.
+
+    Examples
+    --------
+    >>> rows = [[1.0, 2.0], [3.0, 4.0]]
+    >>> kept = copied({"w": rows})
+    >>> rows[0][1] = 100.0
+    >>> kept
+    {'w': [[1.0, 2.0], [3.0, 4.0]]}
+    """
+    if isinstance(value, dict):
+        return {k: copied(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        inner = [copied(v) for v in value]
+        return inner if isinstance(value, list) else tuple(inner)
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if type(value).__module__ != "slangpy.math" or not hasattr(value, "__getitem__"):
+        return value
+    return type(value)(value) if hasattr(value, "to_numpy") else type(value)(*value)  # a matrix, or a vector
 
 
 def values_in(values: Iterable[Any]) -> Iterator[Any]:

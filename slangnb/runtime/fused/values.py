@@ -143,7 +143,7 @@ def numbers(value: Any, t: TypeInfo, name: str = "", function: str = "") -> np.n
     if hasattr(value, "to_numpy"):
         value = value.to_numpy()  # SlangPy's matrices
     elif type(value).__module__ == "slangpy.math":
-        value = [value[i] for i in range(t.shape[0])]
+        value = list(value) if hasattr(value, "__getitem__") else float(value)  # a vector, or float16_t
     dtype, found = np.dtype(SCALARS.get(t.scalar, "bool")), np.asarray(value)
     if found.dtype == dtype:
         return found
@@ -170,7 +170,7 @@ def scalars(value: Any, kind: str, t: TypeInfo, name: str = "") -> np.ndarray:
     if kind == "number":
         return numbers(value, t, name).reshape(-1)
     if kind == "parameter":
-        return value.array.reshape(-1)
+        return tidy(value.array).reshape(-1)
     array = value.to_numpy() if kind == "tensor" else value
     return tidy(np.asarray(array)).reshape(-1)
 
