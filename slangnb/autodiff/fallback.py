@@ -123,13 +123,13 @@ def _input(t: TypeInfo, value: Any, wanted: bool, session: Session) -> Any:
             # A backward call wants a gradient for each IDiffTensor, asked for or not.
             return tensor(value if isinstance(value, np.ndarray) else value.array, grad=_real(t), session=session)
         return value.value if isinstance(value, Parameter) else value
-    if isinstance(value, np.ndarray):
-        return tensor(value, grad=True, session=session)
     if isinstance(value, Parameter):
         value = value.array
-    if t.kind in PLAIN_KINDS and isinstance(value, bool | int | float | np.ndarray | np.generic | list | tuple):
-        array = numbers(value, t)
-        return tensor(array if array.shape != t.shape else array[None], grad=True, session=session)
+    elif t.kind in PLAIN_KINDS and isinstance(value, bool | int | float | np.generic | list | tuple):
+        value = numbers(value, t)
+    if isinstance(value, np.ndarray):
+        outer = t.kind == "tensor" or value.ndim > len(t.shape)
+        return tensor(value if outer else value[None], grad=True, session=session)
     return value
 
 
@@ -151,7 +151,5 @@ def _out(value: Any, made: Any, t: TypeInfo) -> Any:
     if isinstance(value, spy.Tensor):
         return made.grad_out
     found = made.grad_out.to_numpy()
-    if isinstance(value, np.ndarray):
-        return found.reshape(value.shape)
-    shape = np.shape(value) if isinstance(value, list | tuple) else t.shape
-    return found.reshape(shape) if shape else float(found.reshape(-1)[0])
+    shape = np.shape(value)
+    return found.reshape(shape) if shape or isinstance(value, np.ndarray) else found.item()
