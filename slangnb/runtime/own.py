@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 #: Elements from which our kernel is faster than SlangPy's, launch and all; measured, see tests/benchmarks.
 LARGE = 1 << 17
-ARRAYS = (np.ndarray, np.floating, np.integer)
+SUBCLASSED = (Parameter, np.ndarray, np.floating, np.integer)
 
 
 def can_be_own(bound: Bound | None, chain: tuple[Any, ...]) -> bool:
@@ -55,7 +55,7 @@ def can_be_own(bound: Bound | None, chain: tuple[Any, ...]) -> bool:
         for _, t, value in leaves(slot.parameter.name, slot.parameter.type, slot.value):
             if t.kind not in PLAIN_KINDS or t.scalar == "bool" or (t.shape and type(value) in (float, int)):
                 return False  # SlangPy makes a vector of a number
-            if type(value) not in (float, int, Parameter, spy.Tensor) and not isinstance(value, ARRAYS):
+            if type(value) not in (float, int, spy.Tensor) and not isinstance(value, SUBCLASSED):
                 return False
     return True
 
@@ -70,7 +70,7 @@ def wants_own(values: tuple[Any, ...], backward: bool) -> bool:
 
     largest, sizes, shared, waits = 1, set(), False, not backward
     for value in values_in(values):
-        if type(value) is Parameter:
+        if isinstance(value, Parameter):
             shared = True
         elif isinstance(value, np.ndarray):
             if not value.size:
@@ -103,7 +103,7 @@ def refuse_lost_gradients(bound: Bound, backward: bool, reason: str) -> None:
     name = bound.signature.name
     for slot in bound.slots:
         for path, value in _paths((slot.parameter.name,), slot.value):
-            what = "the Parameter" if type(value) is Parameter else ""
+            what = "the Parameter" if isinstance(value, Parameter) else ""
             if isinstance(value, spy.Tensor) and value.grad_out is not None:
                 what = "the repeated tensor" if value.grad_out.element_count < value.element_count else ""
             if what:
@@ -259,7 +259,7 @@ def _takers(bound: Bound) -> tuple[tuple[str, ...], dict[tuple[Any, ...], slangp
         if not p.derivable:
             continue
         for path, value in _paths((p.name,), slot.value):
-            if type(value) is Parameter:
+            if isinstance(value, Parameter):
                 places[path] = None
             elif isinstance(value, spy.Tensor) and value.grad_out is not None:
                 places[path] = value.grad_out

@@ -111,3 +111,31 @@ def test_a_session_beside_the_current_one(session: Any) -> None:
         np.testing.assert_array_equal(grads["t"], [4.0, 0.0])
     finally:
         other.close()
+
+
+@pytest.mark.parametrize("base", [list, tuple])
+def test_lists_of_a_subclass(m: Any, base: Any) -> None:
+    kind = type("Numbers", (base,), {})
+    f, x = sn.value_and_grad(m.line), np.array([1, 2, 3], np.float32)
+    for a in ([1.0, 2.0, 3.0], [5.0], [1.0, 2.0, 3.0]):
+        value, grads = f(kind(a), x)
+        a64, x64 = np.array(a), x.astype(np.float64)
+        assert value == (a64 * x64 * x64 + x64).sum()
+        assert grads["a"].tolist() == ([1, 4, 9] if len(a) == 3 else [14])
+        assert grads["x"].tolist() == (2 * a64 * x64 + 1).tolist()
+
+
+class Weight(sn.Parameter):
+    """A Parameter of a person's own kind."""
+
+
+@pytest.mark.parametrize("kind", [sn.Parameter, Weight])
+def test_parameters_of_a_subclass(m: Any, ones: Any, kind: Any) -> None:
+    f, x = sn.value_and_grad(m.line), np.array([1, 2, 3], np.float32)
+    for value, grad in ((2.0, 14.0), ([1.0, 2.0, 3.0], [1, 4, 9]), ([5.0], [14])):
+        p = kind(value)
+        assert np.array_equal(f(p, x)[1]["a"], grad)
+        assert m.line(p, x, _result="numpy").tolist() == (np.array(value) * x * x + x).tolist()
+    a, t = kind(2.0), sn.tensor(x, grad=True)
+    m.line.bwds(a, t, _result=ones(m.line(a, t, _result="tensor")))
+    assert a.grad == 14.0 and t.grad.to_numpy().tolist() == [5, 9, 13]

@@ -75,9 +75,9 @@ def kind_of(value: Any) -> Hashable:
         return "array", value.scalar, value.shape, value.strides, value.aligned
     if hasattr(value, "storage"):
         return layout_of(value.dtype), value.shape.as_tuple(), value.strides.as_tuple(), value.offset, value.device
-    if kind is list or kind is tuple:
+    if isinstance(value, list | tuple):
         return kind, *_lengths(value)
-    return kind
+    return ("parameter", value.dtype, value.shape) if isinstance(value, Parameter) else kind
 
 
 def _lengths(value: Any) -> tuple[int, ...]:
