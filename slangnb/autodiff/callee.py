@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from slangnb.compiler.reading.declarations import declarations
 from slangnb.compiler.reflection import FunctionInfo, TypeInfo
-from slangnb.compiler.special import Special, generic_head, infer, kind_of
+from slangnb.compiler.special import Special, inferred
 from slangnb.errors import CallError, GradientError
 from slangnb.runtime.binding import EXTRAS, Bound, bind, too_many
 from slangnb.runtime.checks import called
@@ -77,20 +76,9 @@ def find(function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any], t
 
 
 def _inferred(function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Special | None:
-    """Give the types of a generic function from its arguments; None for other functions, or if they do not tell."""
-    info, target = function.info, function._target
-    if info.overloads:
-        return None
-    written = next((d for d in declarations(info.source) if d.kind == "function"), None)
-    if written is None:
-        return None
-    names = [p.name for p in written.parameters]
-    kinds = {name: kind_of(value) for name, value in {**dict(zip(names, args, strict=False)), **kwargs}.items()}
-    known = {name: kind for name, kind in kinds.items() if kind is not None}
-    types = infer(generic_head(written.signature, info.name), {p.name: p.type for p in written.parameters}, known)
-    if types is None:
-        return None
-    found = target.owner._find(f"{info.name}<{types}>", AttributeError)
+    """Give a generic function with the types of its arguments; None for other functions, or if they do not tell."""
+    name = inferred(function.info, args, kwargs)
+    found = function._target.owner._find(name, AttributeError) if name is not None else None
     return found.special if isinstance(found, SpecialFunction) else None
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from slangnb.compiler.reflection import Parameter, Signature, plain_name, signature, type_info
+from slangnb.compiler.reading.declarations import declarations
+from slangnb.compiler.reflection import FunctionInfo, Parameter, Signature, plain_name, signature, type_info
 
 if TYPE_CHECKING:
     from slangnb.compiler.loading import Loaded
@@ -43,7 +46,9 @@ def specialised(loaded: Loaded, name: str) -> Special | None:
         own = signature(found)
         return Special(own, name) if found.static else _method(own, Parameter(THIS, type_info(found_type)))
     found = layout.find_function_by_name(name)
-    return Special(signature(found), name) if found is not None else None
+    if found is None or found.is_overloaded:  # which of several generic functions is meant, SlangPy must find out
+        return None
+    return Special(signature(found), name)
 
 
 def _method(own: Signature, this: Parameter) -> Special:
@@ -68,7 +73,7 @@ def infer(head: str, parameters: Mapping[str, str], values: Mapping[str, tuple[s
     parameters : mapping of str to str
         Declared types by name.
     values : mapping of str to (str, tuple of int)
-        Scalar or element type, and shape, of each argument.
+        Scalar or element type, and shape, of each argument; where two tell of one type, the first counts.
 
     Returns
     -------
@@ -81,10 +86,8 @@ def infer(head: str, parameters: Mapping[str, str], values: Mapping[str, tuple[s
     'float, 3'
     """
     found: dict[str, str] = {}
-    for name, written in parameters.items():
-        if name not in values:
-            continue
-        scalar, shape = values[name]
+    for name, (scalar, shape) in values.items():
+        written = parameters.get(name, "")
         parts = _ARRAY.match(written) or _VECTOR.match(written)
         found.setdefault(parts.group(1) if parts else written, scalar)
         if parts and shape:
@@ -107,13 +110,35 @@ def generic_head(signature_text: str, name: str) -> str:
     return found.group(1) if found else ""
 
 
+def inferred(info: FunctionInfo, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
+    """Give a generic function's name with the types of a call; None for other functions, or if they cannot be told.
+
+    Arrays and tensors tell the types first, then numpy's numbers, then Python's, which have no type of their own.
+    """
+    head, declared = ("", {}) if info.overloads else _written(info.source, info.name)
+    if not head:
+        return None
+    values = {**dict(zip(declared, args, strict=False)), **kwargs}
+    kinds = [(not hasattr(v, "dtype"), not kind[1], name, kind) for name, v in values.items() if (kind := kind_of(v))]
+    known = {name: kind for *_, name, kind in sorted(kinds, key=itemgetter(0, 1))}
+    types = infer(head, declared, known)
+    return f"{info.name}<{types}>" if types is not None else None
+
+
+@lru_cache(256)
+def _written(source: str, name: str) -> tuple[str, dict[str, str]]:
+    """Read a function's generic parameters, and the types of its parameters, as they are written."""
+    found = next((d for d in declarations(source) if d.kind == "function"), None)
+    return (generic_head(found.signature, name), {p.name: p.type for p in found.parameters}) if found else ("", {})
+
+
 def kind_of(value: Any) -> tuple[str, tuple[int, ...]] | None:
     """Give the scalar or element type of a value and its shape, as Slang would see it; None if that cannot be told."""
     if isinstance(value, bool):
         return "bool", ()
-    if isinstance(value, int | float):
-        return "float", ()
     dtype = getattr(value, "dtype", None)
+    if dtype is None and isinstance(value, int | float):
+        return "float", ()
     shape: Any = getattr(value, "shape", ())
     if dtype is None:
         return ("float", (len(value),)) if isinstance(value, list | tuple) else None

@@ -74,7 +74,7 @@ def adapter_of(value: Any) -> Adapter | None:
     known = adapters()
     found = known.get(type(value))
     if found is None and isinstance(value, np.generic):
-        return Adapter(lambda v: (np.generic, type(v.item())), lambda v, p: v.item())
+        return Adapter(lambda v: (np.generic, v.dtype), lambda v, p: v.item())
     if found is None:
         return next((known[kind] for kind in (np.ndarray, Shared) if isinstance(value, kind)), None)
     return found

@@ -26,6 +26,7 @@ from slangnb.runtime.listed import has_lists, with_arrays
 from slangnb.runtime.own import OwnRecent, can_be_own, own_launch, own_recent, refuse_lost_gradients, wants_own
 from slangnb.runtime.plan import Plan, Recent, make_plan, remember, sizes_of
 from slangnb.runtime.translate import call_error
+from slangnb.runtime.typed import in_double
 
 if TYPE_CHECKING:
     import slangpy
@@ -226,6 +227,8 @@ class Function:
         if library is not None:
             self._met_library = True
             return library.call(self, args, kwargs)
+        if not self._backward and (typed := in_double(self, args, kwargs, self._doubles)) is not None:
+            return typed(*args, **kwargs)
         bound = self._checked(args, kwargs)
         if bound is not None and self._backward:
             warn_of_overwritten_inputs(bound)
@@ -367,6 +370,7 @@ class Function:
         self._recent: Recent | None = None  # what may be called without a look
         self._passed: Recent | None = None  # what passed the checks that are made at every call
         self._own_last: OwnRecent | None = None
+        self._doubles: dict[str, Function] = {}  # a generic function with its types, by its name with these
         self._met_library = False  # whether a library's values came before
         self.__name__ = self.__qualname__ = info.name
         self.__doc__ = describe(info, self._target.module)
