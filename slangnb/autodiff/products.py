@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from slangnb.autodiff.assemble import Assembler, results
 from slangnb.autodiff.callee import Callee, check_function, check_names, find, warn_of_plain_structs
 from slangnb.autodiff.forward_mode import check_values, refuse_constants
@@ -24,7 +22,7 @@ from slangnb.runtime.fused.engine import Wish
 from slangnb.runtime.fused.job import PLAIN_KINDS
 from slangnb.runtime.fused.launch import Prepared
 from slangnb.runtime.health import look
-from slangnb.runtime.stale import Snapshot, copied
+from slangnb.runtime.stale import Snapshot, compiled_again, copied
 
 
 def jvp(function: Function, primals: Mapping[str, Any], tangents: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -147,11 +145,7 @@ def vjp(function: Function, /, *args: Any, **kwargs: Any) -> tuple[Any, Callable
         """Give the gradients of the arguments for a gradient of the result."""
         snapshot.check(forward.session.writes, callee.name)
         if function._loaded() is not forward.loaded:
-            raise GradientError(
-                f"{callee.name} was compiled again after this result was computed",
-                function=callee.name,
-                remedy="compute the result again, then pull back",
-            )
+            raise compiled_again(callee.name)
         factor, seeds = split_seed(host(seed), callee)
         backward = make_call(function, callee, seeds=seeds)
         prepared = backward.prepare(Wish("reverse"))

@@ -26,7 +26,7 @@ from slangnb.runtime.fused.job import PLAIN_KINDS, outputs_of
 from slangnb.runtime.fused.values import NotFusedError
 from slangnb.runtime.health import look
 from slangnb.runtime.special import SpecialFunction
-from slangnb.runtime.stale import Snapshot
+from slangnb.runtime.stale import Snapshot, compiled_again
 from slangnb.runtime.tensors import SCALARS, tensor
 
 if TYPE_CHECKING:
@@ -111,11 +111,7 @@ class HostCall:
         if self._snapshot is not None:
             self._snapshot.check(session.writes, function.info.name)
         if function._loaded() is not self._loaded:
-            raise GradientError(
-                f"{function.info.name} was compiled again after this result was computed",
-                function=function.info.name,
-                remedy="compute the result again, then pull back",
-            )
+            raise compiled_again(function.info.name)
         callee = find(function, (), named, "backward()")
         if any(p.type.access in ("write", "read_write") for p in callee.bound.signature.parameters):
             reason = "it writes to a tensor by index"

@@ -14,7 +14,6 @@ from typing import Any
 
 import torch  # pyright: ignore[reportMissingImports]
 
-from slangnb.errors import GradientError
 from slangnb.interop.host_calls import HostCall
 from slangnb.interop.torch_arguments import TorchArguments, kind_of, replaced, replaced_error
 from slangnb.interop.torch_backward import Backward
@@ -34,6 +33,7 @@ from slangnb.runtime.fused.engine import Call, Wish
 from slangnb.runtime.fused.job import PLAIN_KINDS, REAL
 from slangnb.runtime.fused.launch import nested
 from slangnb.runtime.fused.values import ALIGNED, NotFusedError
+from slangnb.runtime.stale import compiled_again
 
 
 def takes(read: TorchArguments, tracked: bool) -> bool:
@@ -163,12 +163,7 @@ class DeviceCall:
         if not target.session.entered:  # torch's backward passes run in threads of its own
             target.session.enter()
         if target.version != self.version:
-            name = self.function.info.name
-            raise GradientError(
-                f"{name} was compiled again after this result was computed",
-                function=name,
-                remedy="compute the result again, then call backward()",
-            )
+            raise compiled_again(self.function.info.name)
         marks, held = [], []
         for seed, result in zip(seeds, self.results, strict=True):
             if seed is None:

@@ -105,6 +105,15 @@ class Snapshot:
             )
 
 
+def compiled_again(function: str) -> GradientError:
+    """Give the error for a backward pass of a function that was compiled again since."""
+    return GradientError(
+        f"{function} was compiled again after this result was computed",
+        function=function,
+        remedy="compute the result again, then its gradient",
+    )
+
+
 def copied(value: Any) -> Any:
     """Copy all that can change in place, so that a backward pass sees the values of the forward pass.
 

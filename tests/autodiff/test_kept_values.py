@@ -80,3 +80,13 @@ def test_copies_are_deep() -> None:
     inner[:] = 9
     value["a"][0][1][0] = 9.0  # pyright: ignore[reportIndexIssue]
     assert made["b"] == 2 and made["a"][0][0].tolist() == [0, 0] and made["a"][0][1] == [1.0]
+
+
+def test_a_function_that_was_compiled_again(session: Any) -> None:
+    text = "[Differentiable] float again(float x) {{ return {} * x; }}"
+    m = session.compile(text.format(2), "compiled_again")
+    _, pull = sn.vjp(m.again, XS)
+    session.compile(text.format(3), "compiled_again")
+    with pytest.raises(sn.GradientError, match=r"^again was compiled again after this result was computed") as caught:
+        pull()
+    assert caught.value.remedy == "compute the result again, then its gradient"
