@@ -12,7 +12,7 @@ import numpy as np
 from slangnb.compiler.reflection import TypeInfo, innermost_scalar, plain_name
 from slangnb.errors import CallError
 from slangnb.runtime.binding import Bound, Slot
-from slangnb.runtime.tensors import SCALARS, SLANG_NAMES, check_extent
+from slangnb.runtime.tensors import SCALARS, SLANG_NAMES, check_device, check_extent
 
 if TYPE_CHECKING:
     import slangpy
@@ -91,11 +91,7 @@ def check_value(
             "pass slangpy.ValueRef(value), an array, or a tensor",
         )
     if isinstance(value, spy.Tensor):
-        if value.device is not device:
-            raise refuse(
-                f"{argument!r} lives on another device ({value.device.info.adapter_name})",
-                f"copy it to this session's device: {argument} = sn.tensor({argument})",
-            )
+        check_device(value, device, function, argument)
         check_extent(value, f"{function}: {argument!r}")
         if t.carries_gradient and not t.name.startswith("I") and not has_gradient(value):
             # Vulkan and D3D12 must not bind the buffer that is not there, though some drivers let it pass.

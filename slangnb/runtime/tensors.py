@@ -81,7 +81,8 @@ def tidy(array: np.ndarray) -> np.ndarray:
     """Give the same numbers in the one layout that SlangPy reads right: contiguous, native, writable.
 
     ``slangpy.Tensor.from_numpy`` (0.43) reads foreign memory for strided views, and raises ``std::bad_cast`` for
-    read-only and big-endian arrays. An array that is tidy already is returned itself.
+    read-only and big-endian arrays. It looks at strides that numpy does not: those of dimensions of one. An array that
+    is tidy already is returned itself.
 
     Examples
     --------
@@ -90,8 +91,24 @@ def tidy(array: np.ndarray) -> np.ndarray:
     """
     flags = array.flags
     if flags.c_contiguous and flags.writeable and array.dtype.isnative and type(array) is np.ndarray:
-        return array
+        shape = array.shape
+        if 1 not in shape or array.strides == packed_strides(shape, array.itemsize):
+            return array
     return np.array(array, dtype=array.dtype.newbyteorder("="), order="C", copy=True, subok=False)
+
+
+def packed_strides(shape: tuple[int, ...], step: int = 1) -> tuple[int, ...]:
+    """Give the strides of an array without gaps.
+
+    Examples
+    --------
+    >>> packed_strides((2, 3, 4))
+    (12, 4, 1)
+    """
+    strides = [step]
+    for n in shape[:0:-1]:
+        strides.append(strides[-1] * n)
+    return tuple(reversed(strides)) if shape else ()
 
 
 def as_array(data: Any, grad: bool = False) -> np.ndarray:
@@ -230,6 +247,23 @@ def extent(shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> int
 def fits(t: slangpy.Tensor) -> bool:
     """Tell whether all elements of a view lie within its storage."""
     return extent(t.shape.as_tuple(), t.strides.as_tuple(), t.offset) * t.dtype.buffer_layout.stride <= t.storage.size
+
+
+def check_device(t: slangpy.Tensor, device: slangpy.Device, function: str, name: str) -> None:
+    """Refuse a tensor of another device than the session's.
+
+    Raises
+    ------
+    CallError
+        Naming the argument.
+    """
+    if t.device is not device:
+        raise CallError(
+            f"{function}: {name!r} lives on another device ({t.device.info.adapter_name})",
+            function=function,
+            argument=name,
+            remedy=f"copy it to this session's device: {name} = sn.tensor({name})",
+        )
 
 
 def check_extent(t: slangpy.Tensor, name: str) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import slangnb as sn
+from slangnb.runtime.tensors import packed_strides, tidy
 
 
 def f32(*values: float) -> np.ndarray:
@@ -201,3 +202,20 @@ def test_numbers_that_do_not_fit() -> None:
 def test_backward_function_is_made_once(session: Any) -> None:
     sq = session.compile(SQUARE).sq
     assert sq.bwds is sq.bwds
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [lambda a: a[::-1], lambda a: np.repeat(a, 2)[::2], lambda a: np.stack([a, a], 1)[:, :1], lambda a: a[:, None]],
+    ids=["reversed", "strided", "column", "new axis"],
+)
+def test_dimensions_of_one_with_odd_strides(session: Any, odd: Any) -> None:
+    """Numpy calls any stride of a dimension of one contiguous; SlangPy does not."""
+    f = session.compile("float odd_strides(float a, float x) { return a * x; }").odd_strides
+    for n in (1, 1, 3):
+        x = odd(np.arange(1, n + 1, dtype=np.float32))
+        assert f(2.0, x, _result="numpy").tolist() == (2 * x).tolist()
+        assert f(2.0, x.copy(), _result="numpy").tolist() == (2 * x).tolist()
+        assert f(2.0, x).to_numpy().tolist() == (2 * x).tolist()
+        assert sn.tensor(x).to_numpy().tolist() == x.tolist()
+        assert tidy(x).strides == packed_strides(x.shape, 4)

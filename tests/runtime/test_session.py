@@ -259,8 +259,16 @@ def test_guard_off(session: Any) -> None:
             with pytest.raises(sn.CompileError, match="undefined identifier"):
                 other.compile("float f(float x) { return x + oops; }")
         mine = sn.tensor([1.0], session=other)
-        with pytest.raises(sn.CallError, match="another device"):
-            session.compile("float f(float x) { return x + 1; }").f(mine)
+        m = session.compile("""
+            import slangpy;
+            [Differentiable] float f(float x) { return x + 1; }
+            [Differentiable] float g(int i, Tensor<float, 1> x, float a) { return x[i] * a; }
+        """)
+        for call in (lambda: m.f(mine), lambda: sn.grad(m.f)(mine), lambda: sn.grad(m.g)(0, mine, 1.0)):
+            with pytest.raises(sn.CallError, match=r"^[fg]: 'x' lives on another device \(.+\)") as caught:
+                call()
+            assert caught.value.argument == "x"
+            assert caught.value.remedy == "copy it to this session's device: x = sn.tensor(x)"
         assert sn.tensor(mine).to_numpy().tolist() == [1.0]
     finally:
         other.close()

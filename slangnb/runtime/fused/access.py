@@ -9,7 +9,8 @@ import numpy as np
 
 from slangnb.errors import CallError, GradientError
 from slangnb.runtime.fused.given import Given
-from slangnb.runtime.fused.values import Held, packed_strides
+from slangnb.runtime.fused.values import Held
+from slangnb.runtime.tensors import packed_strides
 
 #: Numbers passed as uniforms, in words of four bytes: with the kernel's own they must fit 128 bytes.
 UNIFORM_WORDS = 20

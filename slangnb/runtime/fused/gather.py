@@ -16,7 +16,7 @@ from slangnb.runtime.fused.access import broadcasts, call_shape, check_shared, n
 from slangnb.runtime.fused.given import Gathered, Given, GivenTensor
 from slangnb.runtime.fused.job import PLAIN_KINDS, REAL, Argument, Leaf, Output, outputs_of
 from slangnb.runtime.fused.values import NotFusedError, hold
-from slangnb.runtime.tensors import check_extent
+from slangnb.runtime.tensors import check_device, check_extent
 
 if TYPE_CHECKING:
     import slangpy
@@ -207,10 +207,7 @@ def _tensor(
     t, value = p.type, slot.value
     if t.access != "read" or not isinstance(value, spy.Tensor):
         raise NotFusedError(f"{p.name!r} is a {type(value).__name__} for {plain_name(t.name)}")
-    if value.device is not device:
-        raise CallError(
-            f"{function}: {p.name!r} lives on another device", function=function, remedy=f"sn.tensor({p.name})"
-        )
+    check_device(value, device, function, p.name)
     check_extent(value, f"{function}: {p.name!r}")
     if value.dtype.full_name != t.element or len(value.shape.as_tuple()) != t.dims:
         raise CallError(

@@ -12,8 +12,8 @@ from slangnb.runtime.fused.job import accumulator
 from slangnb.runtime.fused.stage import Stage
 from slangnb.runtime.fused.sums import Fold, Sums, storage
 from slangnb.runtime.fused.tuning import copies
-from slangnb.runtime.fused.values import address_of, packed_strides, scalars
-from slangnb.runtime.tensors import SCALARS, check_extent
+from slangnb.runtime.fused.values import address_of, scalars
+from slangnb.runtime.tensors import SCALARS, check_extent, packed_strides
 
 if TYPE_CHECKING:
     import slangpy

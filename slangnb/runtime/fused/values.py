@@ -14,7 +14,7 @@ from slangnb.errors import CallError
 from slangnb.runtime.fused.job import PLAIN_KINDS
 from slangnb.runtime.listed import from_list
 from slangnb.runtime.parameter import Parameter
-from slangnb.runtime.tensors import SCALARS, check_extent, tidy
+from slangnb.runtime.tensors import SCALARS, check_device, check_extent, packed_strides, tidy
 
 if TYPE_CHECKING:
     import slangpy
@@ -176,13 +176,7 @@ def scalars(value: Any, kind: str, t: TypeInfo, name: str = "") -> np.ndarray:
 
 
 def _hold_tensor(function: str, name: str, t: TypeInfo, value: slangpy.Tensor, device: slangpy.Device) -> Held:
-    if value.device is not device:
-        raise CallError(
-            f"{function}: {name!r} lives on another device",
-            function=function,
-            argument=name,
-            remedy=f"{name} = sn.tensor({name})",
-        )
+    check_device(value, device, function, name)
     check_extent(value, f"{function}: {name!r}")
     if t.kind == "struct":
         if value.dtype.full_name != t.name:
@@ -211,20 +205,6 @@ def _hold_array(function: str, name: str, t: TypeInfo, value: DeviceArray) -> He
     if value.strides[len(outer) :] != packed_strides(t.shape):
         raise NotFusedError(f"{name!r} has gaps between the numbers of an element")
     return Held("array", outer, value.strides[: len(outer)], aligned=value.aligned)
-
-
-def packed_strides(shape: tuple[int, ...], step: int = 1) -> tuple[int, ...]:
-    """Give the strides of an array without gaps.
-
-    Examples
-    --------
-    >>> packed_strides((2, 3, 4))
-    (12, 4, 1)
-    """
-    strides = [step]
-    for n in shape[:0:-1]:
-        strides.append(strides[-1] * n)
-    return tuple(reversed(strides)) if shape else ()
 
 
 def _outer(function: str, name: str, t: TypeInfo, shape: tuple[int, ...]) -> tuple[int, ...]:
