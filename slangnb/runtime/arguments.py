@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from slangnb.compiler.reflection import Parameter, plain_name
+from slangnb.errors import CallError
 from slangnb.runtime.foreign import library_of_type
 from slangnb.runtime.parameter import Parameter as Shared
 from slangnb.runtime.tensors import fits, tidy
@@ -107,6 +108,12 @@ def key_of(value: Any) -> Hashable:
 def _prepare_array(a: np.ndarray, p: Parameter | None) -> Any:
     if a.ndim == 0 and (p is None or p.io == "in"):
         return a.item()
+    if a.dtype == np.int8 and a.size and p is not None:
+        raise CallError(
+            f"{p.name!r} is an array of int8, which SlangPy 0.43 takes as int",
+            argument=p.name,
+            remedy=f"pass a tensor: sn.tensor({p.name})",
+        )
     return tidy(a)
 
 

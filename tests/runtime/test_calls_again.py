@@ -219,3 +219,19 @@ def test_dimensions_of_one_with_odd_strides(session: Any, odd: Any) -> None:
         assert f(2.0, x).to_numpy().tolist() == (2 * x).tolist()
         assert sn.tensor(x).to_numpy().tolist() == x.tolist()
         assert tidy(x).strides == packed_strides(x.shape, 4)
+
+
+def test_arrays_of_int8(session: Any) -> None:
+    """Our own kernels read them; SlangPy's, which calls with outputs need, read tensors alone."""
+    m = session.compile("""
+        float small(int8_t x) { return float(x); }
+        void twice(int8_t x, out int8_t y) { y = int8_t(2 * x); }
+    """)
+    x, y = np.array([1, 2, -3], np.int8), sn.tensor(np.zeros(3, np.int8))
+    assert m.small(x, _result="numpy").tolist() == [1, 2, -3]
+    for name, call in (("x", lambda: m.twice(x, y)), ("y", lambda: m.twice(sn.tensor(x), np.zeros(3, np.int8)))):
+        with pytest.raises(sn.CallError, match=f"^'{name}' is an array of int8, which SlangPy 0.43") as caught:
+            call()
+        assert caught.value.remedy == f"pass a tensor: sn.tensor({name})"
+    m.twice(sn.tensor(x), y)
+    assert y.to_numpy().tolist() == [2, 4, -6]
