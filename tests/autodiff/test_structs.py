@@ -459,3 +459,18 @@ def test_structs_of_an_imported_cell(session: Any) -> None:
     value, grads = sn.value_and_grad(m.look)({"lens": lens})
     assert (value, grads["eye"]["lens"]["f"], list(grads["eye"]["lens"]["at"])) == (15.0, 5.0, [3.0, 0.0])
     assert sn.grad(m.moved, wrt="d")(lens, 2.0) == 3.0
+
+
+def test_arrays_of_structs_within_a_struct(session: Any) -> None:
+    m = session.compile("""
+        struct Node : IDifferentiable { float a; float b; };
+        struct Tree : IDifferentiable { Node n[2]; float k; };
+        [Differentiable] float of_tree(Tree t, float x) { return t.n[0].a * t.n[1].b * t.k * x; }
+    """)
+    tree = {"n": [{"a": 2.0, "b": 1.0}, {"a": 1.0, "b": 3.0}], "k": 2.0}
+    assert m.of_tree(tree, np.array([1, 2], np.float32), _result="numpy").tolist() == [12, 24]
+    for wrt in (None, "x"):
+        with pytest.raises(sn.CallError, match=r"^of_tree: 't.n' is Node\[2\], an array of structs") as caught:
+            sn.value_and_grad(m.of_tree, wrt)(tree, 1.0)
+        assert caught.value.argument == "t.n"
+        assert caught.value.remedy == "declare each by a name of its own, as in `Node first; Node second;`"

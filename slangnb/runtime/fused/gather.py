@@ -16,7 +16,7 @@ from slangnb.runtime.fused.access import broadcasts, call_shape, check_shared, n
 from slangnb.runtime.fused.given import Gathered, Given, GivenTensor
 from slangnb.runtime.fused.job import PLAIN_KINDS, REAL, Argument, Leaf, Output, outputs_of
 from slangnb.runtime.fused.values import NotFusedError, hold
-from slangnb.runtime.tensors import check_device, check_extent
+from slangnb.runtime.tensors import SCALARS, check_device, check_extent
 
 if TYPE_CHECKING:
     import slangpy
@@ -153,6 +153,13 @@ def _leaves(
         return found
     if t.kind not in (*PLAIN_KINDS, "struct"):
         raise NotFusedError(f"{name!r} has type {plain_name(t.name)}")
+    if t.kind == "array" and t.scalar not in (*SCALARS, "bool") and isinstance(value, list | tuple):
+        raise CallError(
+            f"{function}: {name!r} is {plain_name(t.name)}, an array of structs, which transforms do not take",
+            function=function,
+            argument=name,
+            remedy=f"declare each by a name of its own, as in `{t.scalar} first; {t.scalar} second;`",
+        )
     if t.scalar == "bool" and isinstance(value, np.ndarray) and value.ndim:
         raise CallError(
             f"{function}: {name!r} is an array for a bool parameter, which cannot be passed",
