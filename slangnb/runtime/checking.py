@@ -35,17 +35,17 @@ def check_arguments(
     """
     info, session = target.info, target.session
     bound = bind(info, args, kwargs)
-    named = {**dict(enumerate(args)), **kwargs}
+    mapped = any(method == "map" for method, _, _ in chain)
     if bound is None:
-        values = tuple(named.values())
-        check_extents(values)
-        check_lined_up(info.name, values)
+        named = {**dict(enumerate(args)), **kwargs}
+        check_extents(named.values())
+        if not mapped:
+            check_lined_up(info.name, named.values())
         check_structs(info.name, loaded.module.layout, named)
         if backward:
             check_generic_backward(info, args, kwargs)
             check_generic_sums(session, info.name, named)
         return None
-    mapped = any(method == "map" for method, _, _ in chain)
     check_form(bound, tuple(chain), args, kwargs, backward)
     check_call(bound, session.device, mapped)
     check_structs(info.name, loaded.module.layout, bound.named)
