@@ -70,7 +70,8 @@ def check_outputs(bound: Bound) -> None:
     """
     name, shape = bound.signature.name, call_shape(bound)
     written = [(s.parameter.name, s.parameter.type, s.value) for s in bound.slots if s.parameter.io != "in"]
-    for argument, of, given in [*written, ("_result", bound.signature.returns, bound.result)]:
+    result = None if isinstance(bound.result, type) else bound.result  # a kind of result is not one
+    for argument, of, given in [*written, ("_result", bound.signature.returns, result)]:
         for path, t, value in leaves(argument, of, given):
             what = _too_small(outer_shape(t, value), value, shape)
             if what:

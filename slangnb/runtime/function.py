@@ -8,12 +8,11 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from slangnb.compiler.loading import Loaded, captured_log, function_node, slangpy_errors
-from slangnb.compiler.reflection import FunctionInfo, TypeInfo
+from slangnb.compiler.reflection import FunctionInfo
 from slangnb.errors import CallError, SlangNbError
 from slangnb.runtime.arguments import key_functions, key_of
 from slangnb.runtime.binding import Bound, bind
 from slangnb.runtime.checking import check_arguments
-from slangnb.runtime.checks import has_gradient, leaves
 from slangnb.runtime.constants import checked, declared
 from slangnb.runtime.describing import describe, no_attribute, python_signature
 from slangnb.runtime.foreign import library_of
@@ -21,7 +20,7 @@ from slangnb.runtime.fused.audit import audit
 from slangnb.runtime.fused.engine import Call
 from slangnb.runtime.fused.values import NotFusedError
 from slangnb.runtime.health import check_sums, look_at_gradients
-from slangnb.runtime.known_faults import check_branch_reads, warn_of_overwritten_inputs
+from slangnb.runtime.known_faults import check_branch_reads, gradient_mark, warn_of_overwritten_inputs
 from slangnb.runtime.listed import has_lists, with_arrays
 from slangnb.runtime.own import OwnRecent, can_be_own, own_launch, own_recent, refuse_lost_gradients, wants_own
 from slangnb.runtime.plan import Plan, Recent, make_plan, remember, sizes_of
@@ -205,7 +204,7 @@ class Function:
         target = self._target
         if plan.guarded:
             return plan.run(args, kwargs, accumulate, target.session.wait)
-        chain = (*self._chain, *_gradient_mark(args, kwargs))
+        chain = (*self._chain, *gradient_mark(args, kwargs))
         target.session.compile_kernel_first(target, chain, self._backward, args, kwargs)
         with captured_log():
             result = plan.run(args, kwargs, accumulate, target.session.wait)
@@ -234,7 +233,7 @@ class Function:
             warn_of_overwritten_inputs(bound)
             check_branch_reads(target.session.backend, bound, target.session.texts_of(target.owner))
         mapped = any(method == "map" for method, _, _ in self._chain)
-        chain = (*self._chain, *_gradient_mark(args, kwargs))
+        chain = (*self._chain, *gradient_mark(args, kwargs))
         try:
             plan = make_plan(self._node(loaded, chain), target.info, bound, args, kwargs, self._backward, mapped)
         except slangpy_errors() as error:
@@ -390,19 +389,3 @@ def tensor_class() -> type:
     import slangpy as spy
 
     return spy.Tensor
-
-
-def _gradient_mark(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Step, ...]:
-    """A comment in the kernel that tells which arguments carry gradients.
-
-    SlangPy 0.43 caches kernels under a key without that, so that a call without gradients would poison the same
-    call with them (it then returns zeros). The comment makes the keys differ.
-    """
-    import slangpy as spy
-
-    marks = []
-    for place, value in [*enumerate(args), *kwargs.items()]:
-        for name, _, leaf in leaves(str(place), TypeInfo("", "other"), value):
-            if isinstance(leaf, spy.Tensor) and has_gradient(leaf):
-                marks.append(f"{name}:{leaf.grad_in is not None:d}{leaf.grad_out is not None:d}")
-    return (("prelude", (f"// gradients {' '.join(marks)}",), {}),) if marks else ()

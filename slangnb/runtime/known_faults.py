@@ -1,20 +1,26 @@
 """Faults of SlangPy that give wrong gradients on some backends: found before the launch, in this one place.
 
-Measured with SlangPy 0.43.1 (Slang 2026.12). Other places name a fault where its remedy is general: the cache key
-without gradient slots (`function._gradient_mark`) and the checks in `checks`.
+Measured with SlangPy 0.43.1 (Slang 2026.12). Other places name a fault where its remedy is general: the checks in
+`checks`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from slangnb.compiler.reading.calls import has_control_flow, reached
 from slangnb.compiler.reading.scan import masked
+from slangnb.compiler.reflection import TypeInfo
 from slangnb.devices.backend import Backend
 from slangnb.errors import GradientError
 from slangnb.runtime.binding import Bound
+from slangnb.runtime.checks import has_gradient, leaves
 from slangnb.runtime.saying import warn
+
+if TYPE_CHECKING:
+    from slangnb.runtime.function import Step
 
 
 def check_branch_reads(backend: Backend, bound: Bound, texts: Iterable[str]) -> None:
@@ -101,3 +107,19 @@ def treated_as_differentiable(name: str, texts: Iterable[str]) -> str:
         if "TreatAsDifferentiable" in d.attributes:
             return d.name
     return ""
+
+
+def gradient_mark(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Step, ...]:
+    """A comment in the kernel that tells which arguments carry gradients.
+
+    SlangPy 0.43 caches kernels under a key without that, so that a call without gradients would poison the same
+    call with them (it then returns zeros). The comment makes the keys differ.
+    """
+    import slangpy as spy
+
+    marks = []
+    for place, value in [*enumerate(args), *kwargs.items()]:
+        for name, _, leaf in leaves(str(place), TypeInfo("", "other"), value):
+            if isinstance(leaf, spy.Tensor) and has_gradient(leaf):
+                marks.append(f"{name}:{leaf.grad_in is not None:d}{leaf.grad_out is not None:d}")
+    return (("prelude", (f"// gradients {' '.join(marks)}",), {}),) if marks else ()
