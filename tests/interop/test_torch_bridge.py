@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 import slangnb as sn
-from slangnb.interop.torch_bridge import LEAST_BYTES, Bridge, bridge_of
 from slangnb.runtime.session import Session, set_session
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
+
+from slangnb.interop.torch_bridge import LEAST_BYTES, Bridge, bridge_of  # noqa: E402  (it imports torch)
 
 MANY = LEAST_BYTES // 4 + 3
 POLY = "[Differentiable] float poly(float a, float x) { return a * x * x + x; }"

@@ -264,3 +264,25 @@ def test_other_threads(m: Any) -> None:
     thread.start()
     thread.join()
     assert found == [[0, 1, 4, 9], [0, 2, 4, 6], [0, 1, 4]]
+
+
+@pytest.mark.parametrize("count", [1 << 20, (1 << 20) - 4, 4096 + 3])
+@pytest.mark.parametrize("start", [0, 1, 2, 4])
+def test_pieces_that_begin_anywhere(m: Any, count: int, start: int) -> None:
+    """A kernel that reads several numbers at once would stop the card at addresses that are no multiple of 16."""
+    whole = numbers(count + 8)
+    x = whole[start : start + count]
+    y = m.poly(2.0, 8.0, -1.0, x)
+    assert close(y, 2 * x.double() ** 2 + 8 * x.double() - 1)
+    seed = numbers(count + 8).detach()[3 - start % 4 : count + 3 - start % 4]
+    y.backward(seed)
+    want = torch.zeros_like(whole).double()
+    want[start : start + count] = seed.double() * (4 * x.double() + 8)
+    assert close(whole.grad, want)
+    u, t = whole[: count // 3 * 3].view(-1, 3), numbers(count // 3)
+    value, grads = sn.value_and_grad(m.shade)(u, t)
+    assert close(grads["t"], (u.double() + 2 * t.double()[:, None]).sum(1))
+    assert close(grads["u"], t.double()[:, None].expand(-1, 3))
+    assert value.item() == pytest.approx(
+        (u.double() * t.double()[:, None] + t.double()[:, None] ** 2).sum().item(), rel=1e-5
+    )
