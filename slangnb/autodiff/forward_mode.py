@@ -54,7 +54,7 @@ def check_values(call: Call, y: Any, transform: str) -> None:
     ------
     GradientError
     """
-    key = ("values", call.loaded.name, call.text, call.prelude, id(call.bound.signature))
+    key = ("values", call.loaded.name, call.text, call.prelude, str(call.bound.signature))
     if key in call.session.audits or not any(_OWN.search(text) for text in call.session.texts_of(call.owner)):
         return
     signature = call.bound.signature

@@ -25,7 +25,7 @@ from slangnb.runtime.listed import has_lists, with_arrays
 from slangnb.runtime.own import OwnRecent, can_be_own, own_launch, own_recent, refuse_lost_gradients, wants_own
 from slangnb.runtime.plan import Plan, Recent, make_plan, remember, sizes_of
 from slangnb.runtime.translate import call_error
-from slangnb.runtime.typed import in_double
+from slangnb.runtime.typed import call_to_audit, in_double
 
 if TYPE_CHECKING:
     import slangpy
@@ -149,7 +149,7 @@ class Function:
             return self._first(key, args, kwargs, accumulate)
         if plan.recheck and (self._passed is None or not self._passed.fits(kwargs, values)):
             bound = self._checked(args, kwargs)
-            self._audit(bound)  # again, since a loop may run more often now
+            self._audit(bound, args, kwargs)  # again, since a loop may run more often now
             if self._backward and bound is not None and not (plan.own and wants_own(values, True)):
                 check_sums(target.session, bound)
             self._passed = remember(plan, args, kwargs)
@@ -246,10 +246,12 @@ class Function:
                 result = self._own(plan, args, kwargs, accumulate)
                 self._plans[key] = plan
                 return result
-            self._audit(bound)
+            self._audit(bound, args, kwargs)
             refuse_lost_gradients(bound, self._backward, "its arguments are of kinds that only SlangPy takes")
             if self._backward:
                 check_sums(target.session, bound)
+        else:
+            self._audit(None, args, kwargs)
         try:
             result = self._guarded(plan, args, kwargs, accumulate)
         except slangpy_errors() as error:
@@ -270,12 +272,16 @@ class Function:
         """Bind and check the arguments; None where only SlangPy can bind them."""
         return check_arguments(self._target, self._loaded(), self._chain, self._backward, args, kwargs)
 
-    def _audit(self, bound: Bound | None) -> None:
+    def _audit(self, bound: Bound | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Refuse a backward call whose gradient the compiler gets wrong."""
         target = self._target
+        if not self._backward:
+            return
         # What a chain changes is how the call is mapped and run, and constants: not what the compiler gets wrong.
-        if self._backward and bound is not None:
+        if bound is not None:
             audit(Call(target.session, target.owner, self._loaded(), bound, bound.signature.name))
+        elif (call := call_to_audit(self, args, kwargs)) is not None:
+            audit(call)
 
     def _loaded(self) -> Loaded:
         target = self._target

@@ -1,4 +1,4 @@
-"""Plain calls of generic functions in double: SlangPy would pass Python's numbers to them as float."""
+"""Calls of generic functions with the types that their arguments tell."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from slangnb.compiler.special import inferred, specialised
+from slangnb.runtime.binding import bind_one
+from slangnb.runtime.fused.engine import Call
 
 if TYPE_CHECKING:
     from slangnb.runtime.function import Function
@@ -16,7 +18,7 @@ def in_double(
 ) -> Function | None:
     """Give a generic function with its types, if the arguments make one of them double; else None.
 
-    Those that are `known` by their names are not made again.
+    SlangPy would pass Python's numbers to it as float. Those that are `known` by their names are not made again.
     """
     target = function._target
     name = inferred(target.info, args, kwargs)
@@ -27,3 +29,14 @@ def in_double(
         info = replace(target.info, name=name, overloads=(special.signature,))
         known[name] = type(function)(replace(target, info=info), function._chain)
     return known.get(name)
+
+
+def call_to_audit(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
+    """Describe a backward call of a generic function; None if its arguments do not tell the types."""
+    target, loaded = function._target, function._loaded()
+    name = inferred(target.info, args, kwargs)
+    special = specialised(loaded, name) if name is not None else None
+    if special is None:
+        return None
+    bound = bind_one(special.signature, args, kwargs, need_outputs=False)
+    return Call(target.session, target.owner, loaded, bound, special.call, special.prelude)

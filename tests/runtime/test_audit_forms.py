@@ -81,6 +81,17 @@ def test_changed_calls(session: Any, ones: Any, chain: Any) -> None:
         chain.bwds(p, x, _result=y)
 
 
+def test_generic_functions(session: Any, ones: Any) -> None:
+    source = "[Differentiable] vector<T, 3> g<T : __BuiltinFloatingPointType>(T p, vector<T, 3> x) {{ return {}; }}"
+    p, x = sn.tensor([2.0, 2.0], grad=True), sn.tensor(X, dtype="float3", grad=True)
+    lost = session.compile(source.format("p * x + x * p")).g
+    with pytest.raises(sn.GradientError, match="reverse mode is wrong for 'p'"):
+        lost.bwds(p, x, _result=ones(lost(p, x)))
+    right = session.compile(source.format("x * p + x * p")).g
+    right.bwds(p, x, _result=ones(right(p, x)))
+    assert p.grad.to_numpy().tolist() == [12.0, 30.0]
+
+
 LOOP = "{ float r = 1; [MaxIters(4)] for (int i = 0; i < n; i++) { r = r * x + sin(r); } return r; }"
 TWO = np.array([1.9, 1.6], np.float32)
 

@@ -56,7 +56,7 @@ def audit(call: Call) -> None:
     """
     signature = call.bound.signature
     rounds = tuple((s.place, rounds_in(s.value)) for s in call.bound.slots)
-    key = ("audit", call.loaded.name, call.text, call.prelude, id(signature), rounds)
+    key = ("audit", call.loaded.name, call.text, call.prelude, str(signature), rounds)
     if key not in call.session.audits:
         call.session.audits[key] = _audited(call)
     fault = call.session.audits[key]
