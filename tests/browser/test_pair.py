@@ -103,7 +103,7 @@ def views(open_notebook: OpenNotebook) -> Iterator[Views]:
             console.append(message.text)
 
     opened.page.on("console", heard)
-    opened.page.on("pageerror", lambda error: console.append(str(error)))
+    opened.page.on("pageerror", lambda error: console.append(f"{error}\n{error.stack}"))
     for index in range(HEIGHT, CHANGE_AT):
         opened.activate(index)
         assert opened.command("notebook:run-cell") is not False

@@ -113,7 +113,7 @@ def test_blanks_before_the_magic(shell: Any) -> None:
 
 
 def test_python_that_speaks_of_it_is_python(shell: Any) -> None:
-    run(shell, f"import asyncio\nawait asyncio.sleep(0)\ntext = '''\n%%slang\n{CODE}'''")
+    run(shell, f"text = '''\n%%slang\n{CODE}'''")
     assert shell.user_ns["text"] == f"\n%%slang\n{CODE}"
     for cell in (["x = 1\n"], ["x = = 1\n"], []):
         assert mend(cell) == cell
