@@ -10,7 +10,7 @@ import nbformat
 import pytest
 from conftest import OpenNotebook
 from lab import Lab, Notebook, open_lab, until
-from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect
+from playwright.sync_api import Browser, ConsoleMessage, Error, Locator, Page, expect
 
 START = """%load_ext slangnb
 import numpy as np, slangnb as sn
@@ -93,6 +93,15 @@ class Views:
         )
 
 
+def is_labs_own(stack: str) -> bool:
+    """Tell whether an error is React's within Lab: on a busy machine it was once seen to remove a node twice.
+
+    Any frame of a widget, which comes from a blob, makes it ours.
+    """
+    frames = re.findall(r"\((\S+?):\d+:\d+\)", stack)
+    return "removeChild" in stack and bool(frames) and all("/static/lab/" in frame for frame in frames)
+
+
 @pytest.fixture(scope="module")
 def views(open_notebook: OpenNotebook) -> Iterator[Views]:
     opened = open_notebook([START, STACK, WAVE, BAD, LIVE, BIG, CHANGE, LOOP])
@@ -102,8 +111,12 @@ def views(open_notebook: OpenNotebook) -> Iterator[Views]:
         if message.type == "error":
             console.append(message.text)
 
+    def failed(error: Error) -> None:
+        if not is_labs_own(error.stack or ""):
+            console.append(f"{error}\n{error.stack}")
+
     opened.page.on("console", heard)
-    opened.page.on("pageerror", lambda error: console.append(f"{error}\n{error.stack}"))
+    opened.page.on("pageerror", failed)
     for index in range(HEIGHT, CHANGE_AT):
         opened.activate(index)
         assert opened.command("notebook:run-cell") is not False
