@@ -94,11 +94,11 @@ class Views:
 
 
 def is_labs_own(stack: str) -> bool:
-    """Tell whether an error is React's within Lab: on a busy machine it was once seen to remove a node twice.
+    """Tell whether an error is one of JupyterLab's: its splash screen sometimes takes itself from the page twice.
 
-    Any frame of a widget, which comes from a blob, makes it ours.
+    A frame of a widget, which comes from a blob, makes it ours.
     """
-    frames = re.findall(r"\((\S+?):\d+:\d+\)", stack)
+    frames = re.findall(r"at .*?(\w+:\S+?):\d+:\d+", stack)
     return "removeChild" in stack and bool(frames) and all("/static/lab/" in frame for frame in frames)
 
 
