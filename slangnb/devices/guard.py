@@ -56,7 +56,7 @@ class Guard:
         Time limit for one compile.
     """
 
-    def __init__(self, backend: Backend, seconds: float = 60.0) -> None:
+    def __init__(self, backend: Backend, seconds: float) -> None:
         self.backend = backend
         self.seconds = seconds
         self._process: subprocess.Popen[bytes] | None = None

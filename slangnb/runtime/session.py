@@ -67,7 +67,6 @@ class Session:
         self, backend: str | None = None, guard: bool | None = None, guard_seconds: float = GUARD_SECONDS
     ) -> None:
         self.guard_enabled = os.environ.get("SLANGNB_GUARD", "on").lower() != "off" if guard is None else guard
-        self.guard_seconds = guard_seconds
         self._graph = Graph()
         self._modules: dict[str, Module] = {}
         self._unnamed: weakref.WeakValueDictionary[str, Module] = weakref.WeakValueDictionary()
@@ -78,11 +77,11 @@ class Session:
         self._closed: BackendError | None = None
         self._broken: list[tuple[str, CompileError]] = []
         self._devices: dict[Backend, slangpy.Device] = {}
-        self._open(choose(backend))
+        self._open(choose(backend), guard_seconds)
         atexit.register(self.close)
         forking.watch(self)
 
-    def _open(self, backend: Backend) -> None:
+    def _open(self, backend: Backend, guard_seconds: float) -> None:
         if backend not in self._devices:
             self._devices[backend] = open_device(backend)
         self._backend = backend
@@ -90,7 +89,7 @@ class Session:
         #: Whether kernels take addresses of this process's own memory.
         self.host_memory = takes_host_addresses(self.device, backend)
         self._known: KnownGood = known_good(slangpy_version(), backend.key)
-        self.guard = Guard(backend, self.guard_seconds)  # the child that compiles first
+        self.guard = Guard(backend, guard_seconds)  # the child that compiles first
         if self.guard_enabled:
             self.guard.start()
         self.pool, self.plans, self.tuned = Pool(self.device), Plans(), Tuned(tuning_file(backend.key))
@@ -122,10 +121,10 @@ class Session:
             If it does not work here; the session then stays as it was.
         """
         chosen = choose(backend)
-        if self.device is not None and chosen == self._backend:
+        if self._closed is None and chosen == self._backend:
             return
         self.guard.close()
-        self._open(chosen)
+        self._open(chosen, self.guard.seconds)
         for key, module in self._alive().items():
             for unit in self._graph.chain(key):
                 self._builder.build(unit)
@@ -243,10 +242,6 @@ class Session:
         self._broken, broken = [], self._broken
         return broken
 
-    def sources(self) -> Mapping[str, Source]:
-        """Give the source of every module ever built, by hashed name: what diagnostics refer to."""
-        return self._builder.sources
-
     def take_warnings(self) -> list[Any]:
         """Give the compiler's warnings since the last time this was asked, each once."""
         return self._builder.take_warnings()
@@ -329,6 +324,10 @@ class Session:
     def loaded_of(self, module: Module) -> list[Loaded]:
         """Give what these are compiled to."""
         return [self._builder.result(u)[0] for u in self._graph.chain(module._key)]
+
+    def __repr__(self) -> str:
+        closed = "" if self._closed is None else ", closed"
+        return f"<slang session on {self._backend.key} ({self._backend.adapter}{closed})>"
 
     def __reduce__(self) -> Any:
         raise TypeError("a session and its functions cannot be pickled: compile them in each process")

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -295,3 +296,15 @@ def test_the_same_arguments_again_are_looked_at_as_far_as_they_can_change(sessio
     x.grad_out = sn.tensor([0.0, 0.0])
     f(2.0, x, _result=y)
     assert y.to_numpy().tolist() == [6, 8]
+
+
+def test_the_time_limit_stays_with_another_backend(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = sn.Session(guard_seconds=7.0)
+    assert repr(made) == f"<slang session on {made.backend.key} ({made.backend.adapter})>"
+    made.guard.seconds = 5.0  # as %config does
+    monkeypatch.setattr("slangnb.runtime.session.choose", lambda name: replace(made.backend, reason="another"))
+    made.use(made.backend.key)
+    assert (made.backend.reason, made.guard.seconds) == ("another", 5.0)
+    assert made.compile("float f(float x) { return 2 * x; }").f(3.0) == 6.0
+    made.close()
+    assert repr(made).endswith(", closed)>")
