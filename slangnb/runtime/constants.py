@@ -77,6 +77,7 @@ def _value(function: str, name: str, known: Mapping[str, str], value: Any) -> An
         value = float(value) if fits else value
     else:
         limits = np.iinfo(SCALARS[t])
+        value = int(value) if isinstance(value, float) and value.is_integer() else value
         fits = isinstance(value, int) and max(limits.min, _INT.min) <= value <= min(limits.max, _INT.max)
     if not fits:
         raise refuse(f"the constant {name!r} is {t}, and {value!r} is no value for it", _range(t))

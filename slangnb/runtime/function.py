@@ -238,7 +238,7 @@ class Function:
             plan = make_plan(self._node(loaded, chain), target.info, bound, args, kwargs, self._backward, mapped)
         except slangpy_errors() as error:
             raise self._translated(error, args, kwargs) from None
-        plan.own = can_be_own(bound, self._chain)
+        plan.own = "_thread_count" not in kwargs and can_be_own(bound, self._chain)
         if self._backward:
             self._check_stale(args, kwargs)
         if bound is not None:

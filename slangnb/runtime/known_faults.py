@@ -84,7 +84,7 @@ def lacks_forward_derivative(name: str, texts: Iterable[str]) -> str:
     Slang's forward mode takes such a function as a constant, without a word.
     """
     texts = list(texts)
-    given = {which: _derivatives_given(texts, which) for which in ("Backward", "Forward")}
+    given = {which: derivatives_given(texts, which) for which in ("Backward", "Forward")}
     for d in (one.declaration for one in reached(name, texts)):
         own = [a.split("(")[0] for a in d.attributes]
         backward = "BackwardDerivative" in own or d.name in given["Backward"]
@@ -93,7 +93,7 @@ def lacks_forward_derivative(name: str, texts: Iterable[str]) -> str:
     return ""
 
 
-def _derivatives_given(texts: Iterable[str], which: str) -> set[str]:
+def derivatives_given(texts: Iterable[str], which: str) -> set[str]:
     """Name the functions whose derivatives stand elsewhere, as ``[BackwardDerivativeOf(f)]`` says."""
     return {name for text in texts for name in re.findall(rf"\b{which}DerivativeOf\s*\(\s*([\w:]+)", masked(text))}
 

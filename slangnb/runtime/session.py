@@ -17,7 +17,7 @@ from slangnb.devices.cuda import set_current
 from slangnb.devices.guard import Guard
 from slangnb.devices.host_memory import takes_host_addresses
 from slangnb.devices.opening import open_device
-from slangnb.errors import BackendError, CompileError, GradientError
+from slangnb.errors import BackendError, CompileError
 from slangnb.runtime import forking, guarding
 from slangnb.runtime.building import Builder, check_name, for_slangpy, make_source, opened, read_file
 from slangnb.runtime.entry import Entry
@@ -72,7 +72,7 @@ class Session:
         self._unnamed: weakref.WeakValueDictionary[str, Module] = weakref.WeakValueDictionary()
         self._reading: list[Path] = []
         self.said: set[Hashable] = set()  # warnings that are given once
-        self.audits: dict[Hashable, GradientError | None] = {}  # what comparing forward and reverse mode found
+        self.audits: dict[Hashable, Any] = {}  # what comparing forward and reverse mode found
         self.writes = Writes()
         self._closed: BackendError | None = None
         self._broken: list[tuple[str, CompileError]] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import slangnb as sn
+from slangnb.runtime.fused import audit
 
 X = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
 XS = np.array([1, 2, 3], np.float32)
@@ -209,3 +211,98 @@ def test_treat_as_differentiable(session: Any) -> None:
     with pytest.raises(sn.GradientError, match="another result"):
         sn.jvp(m.f, {"x": XS, "y": 2.0}, {"y": 1.0})
     assert sn.grad(m.g, "y")(3.0, 2.0) == 9.0
+
+
+ONES = np.ones((8, 4), np.float32)
+NORMAL = np.random.default_rng(0).normal(size=(8, 4)).astype(np.float32)
+
+
+def test_roundings_are_no_fault(session: Any) -> None:
+    """At equal numbers the derivative of layer norm is 0, of terms of size 316."""
+    f = session.compile(
+        "[Differentiable] float4 norm(float4 v)"
+        "{ float m = dot(v, float4(0.25)); float4 d = v - float4(m); return d / sqrt(dot(d, d) * 0.25 + 1e-5); }"
+    ).norm
+    g = sn.grad(f, "v", seed=np.arange(32, dtype=np.float32).reshape(8, 4))
+    np.testing.assert_allclose(g(v=ONES), (np.arange(4) - 1.5)[None] * np.ones((8, 1)) / np.sqrt(1e-5), rtol=1e-4)
+    assert np.isfinite(g(v=NORMAL)).all()
+    right = session.compile(
+        "[Differentiable] float4 flux(float4 u) { float4 q = u * u * u; return (q.yzwx - q * 2.0 + q.wxyz) * 100.0; }"
+    ).flux
+    assert np.abs(sn.grad(right, "u")(u=NORMAL)).max() < 1e-2
+
+
+def test_singular_arguments_are_no_fault(session: Any) -> None:
+    f = session.compile(
+        "[Differentiable] float ratio(float3x3 m) { return (m[0][0] * m[1][1] - m[0][1] * m[1][0]) / determinant(m); }"
+    ).ratio
+    with pytest.warns(sn.GradientWarning, match="not finite"):
+        sn.grad(f)(np.ones((8, 3, 3), np.float32))
+    m: Any = np.eye(3, dtype=np.float32) * 2
+    assert sn.grad(f, "m")(m=m)[2][2] == pytest.approx(-0.25)
+
+
+def test_whole_numbers_of_one_element_belong_together(session: Any) -> None:
+    source = (
+        "[Differentiable] float {}(float x, int a, int n)"
+        "{{ float s = x; [MaxIters(8)] for (int i = 0; i < a * n; i++) s = s * x + sin(s); return s; }}"
+    )
+    f, other = (getattr(session.compile(source.format(name)), name) for name in ("paired", "unpaired"))
+    x, a, n = (
+        np.linspace(0.5, 1.2, 4, dtype=np.float32),
+        np.array([1, 2, 4, 8], np.int32),
+        np.array([8, 4, 2, 1], np.int32),
+    )
+
+    def slope(x: float) -> float:
+        s, d = x, 1.0
+        for _ in range(8):
+            s, d = s * x + np.sin(s), d * x + s + np.cos(s) * d
+        return d
+
+    np.testing.assert_allclose(sn.grad(f, "x")(x=x, a=a, n=n), [slope(float(v)) for v in x], rtol=1e-4)
+    with pytest.raises(sn.GradientError, match="MaxIters"):
+        sn.grad(other, "x")(x=np.full(4, 1.9, np.float32), a=a, n=a // 2 + 1)
+
+
+def test_one_long_loop_among_many(session: Any) -> None:
+    n = np.full(1000, 3, np.int32)
+    n[17] = 12
+    with pytest.raises(sn.GradientError, match="MaxIters"):
+        sn.grad(session.compile(f"[Differentiable] float f(float x, int n) {LOOP}").f, "x")(1.5, n)
+
+
+def test_bounds_that_just_fit(session: Any) -> None:
+    f = session.compile(
+        "[Differentiable] float f(float x, float h)"
+        "{ float s = 0; [MaxIters(4)] for (float t = 0; t < h; t += 0.25) s += x * x * t; return s; }"
+    ).f
+    x = np.linspace(0.5, 1, 8, dtype=np.float32)
+    np.testing.assert_allclose(sn.grad(f, "x")(x=x, h=1.0), 3 * x, rtol=1e-6)
+
+
+def test_a_derivative_that_is_given_elsewhere_is_left_alone(session: Any) -> None:
+    f = session.compile(
+        "float st(float x) { return round(x); }\n[BackwardDerivativeOf(st)] "
+        "void sb(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, d); }\n"
+        "[Differentiable] float f(float3 v) { return st(v.x) * v.y; }"
+    ).f
+    assert sn.grad(f, "v")(v=np.array([1.2, 3.0, 0.0], np.float32)).tolist() == [3.0, 1.0, 0.0]
+
+
+def test_new_whole_numbers_cost_no_audit_without_loops(session: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    f = session.compile("[Differentiable] float f(float3 v, int seed) { return dot(v, v) * float(seed & 7); }").f
+    g = sn.grad(f, "v")
+    g(v=X, seed=1)
+    known = len(session.audits)
+    monkeypatch.setattr(audit, "_compared", lambda call: pytest.fail("audited again"))
+    for k in range(2, 12):
+        assert g(v=X, seed=k)[0].tolist() == [2.0 * (k & 7), 4.0 * (k & 7), 6.0 * (k & 7)]
+    assert len(session.audits) == known
+
+
+def test_numbers_beyond_float(session: Any) -> None:
+    f = session.compile("[Differentiable] double3 f(double3 v) { return v * v; }").f
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert sn.grad(f, "v")(v=np.full((2, 3), 1e100))[0].tolist() == [2e100] * 3

@@ -209,3 +209,9 @@ def test_calls_that_wait_can_be_stopped(session: Any, monkeypatch: pytest.Monkey
 def test_a_number_for_a_vector_is_one_for_all_components(session: Any) -> None:
     found = session.compile("float3 twice(float3 v) { return 2 * v; }").twice(1.5)
     assert [found[k] for k in range(3)] == [3.0, 3.0, 3.0]
+
+
+def test_a_count_of_threads_is_not_ours(session: Any) -> None:
+    f = session.compile("float twice(float x) { return 2 * x; }").twice
+    with pytest.raises(sn.CallError, match="_thread_count"):
+        f(np.ones(2, np.float32), _thread_count=7)

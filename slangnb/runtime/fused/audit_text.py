@@ -9,6 +9,8 @@ from slangnb.runtime.fused.job import PLAIN_KINDS, Output, components, derivativ
 
 ENTRY = "slangnb_audit"
 SAMPLES = 64
+#: What the kernel leaves of each sample and argument: forward, reverse, and the sum of the magnitudes of their terms.
+NUMBERS = 3
 
 
 def numbers_of(t: TypeInfo) -> list[tuple[str, str]] | None:
@@ -132,5 +134,7 @@ def _forward(call: str, moved: Parameter, k: int, signature: Signature, outputs:
     rises = [f"float(sn_q_{o.mark}.d{c})" for o in outputs if o.derivable for c, _ in derivative_components(o.type)]
     says = [f"float(sn_p_{moved.name}.d{c}) * {w}" for (c, _), w in zip(parts, weights, strict=True)]
     # For a value that is changed in place, the pair of reverse mode holds the gradient of what it was before.
-    at = f"(sn_i * {len(asked_of(signature))} + {k}) * 2"
-    return [*lines, f"sn_found[{at}] = {' + '.join(rises)};", f"sn_found[{at} + 1] = {' + '.join(says)};"]
+    at = f"(sn_i * {len(asked_of(signature))} + {k}) * {NUMBERS}"
+    sizes = [f"abs({term})" for term in (*rises, *says)]
+    found = (rises, says, sizes)
+    return [*lines, *(f"sn_found[{at} + {j}] = {' + '.join(terms)};" for j, terms in enumerate(found))]
