@@ -80,8 +80,9 @@ class Graph:
         >>> g = Graph()
         >>> g.put(Unit("tools", Source("float twice(float x) { return 2 * x; }", "tools")))
         >>> g.put(Unit("cell 1a2b", Source("float poly(float x) { return x; }", "In[5]")))
+        >>> g.put(Unit("cell 3c4d", Source("float area(float x) { return x; }", "source")))
         >>> g.names()
-        {'tools': ('twice',), 'In[5]': ('poly',)}
+        {'tools': ('twice',), 'In[5]': ('poly',), '`source`': ('area',)}
         """
         own = set(_declared(besides)) if besides else set()
         found: dict[str, tuple[str, ...]] = {}
@@ -89,7 +90,9 @@ class Graph:
             named = unit.key.isidentifier()
             names = _declared(unit)
             if besides is None or (unit.key != besides.key and (named or own.isdisjoint(names))):
-                name = unit.key if named else unit.source.label
+                label = unit.source.label
+                # The label of a source without a name may look like a name, which could be imported.
+                name = unit.key if named else f"`{label}`" if label.isidentifier() else label
                 found[name] = (*found.get(name, ()), *names)
         return found
 

@@ -65,3 +65,14 @@ def test_an_earlier_text_of_the_same_cell_is_no_other_cell(cells: sn.Session) ->
     assert kept.g(1.0) == 3.0
     cells.compile(both, "stretching")
     assert remedies(cells, changed, "stretching") == say
+
+
+def test_a_source_without_a_name_cannot_be_imported(cells: sn.Session) -> None:
+    kept = cells.compile("float thricefold(float x) { return 3 * x; }")
+    assert remedies(cells, "float g(float x) { return thricefold(x); }") == [
+        "`thricefold` is in `source`, which has no name: write `%%slang NAME` there, and `import NAME;` here"
+    ]
+    assert remedies(cells, "float g(float x) { return thricefol(x); }") == [
+        "declare `thricefol`, or import the module that has it"
+    ]
+    assert kept.thricefold(1.0) == 3.0
