@@ -27,7 +27,7 @@ def warn_once(session: Session, key: Hashable, message: str) -> None:
     """Warn of a gradient, if the warning of this key was not given before."""
     if key not in session.said:
         session.said.add(key)
-        warnings.warn(message, GradientWarning, stacklevel=_depth())
+        warn(message)
 
 
 def _depth() -> int:

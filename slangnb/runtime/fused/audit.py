@@ -22,7 +22,6 @@ from slangnb.compiler.reflection import Parameter, Signature, plain_name
 from slangnb.errors import CompileError, GradientError
 from slangnb.runtime.fused.audit_samples import RANDOM, rounds_in, samples
 from slangnb.runtime.fused.audit_text import ENTRY, NUMBERS, SAMPLES, asked_of, audit_text, numbers_of
-from slangnb.runtime.fused.imports import modules_for
 from slangnb.runtime.fused.job import derivative_components, outputs_of
 from slangnb.runtime.fused.stage import Stage, submit
 from slangnb.runtime.fused.sums import storage
@@ -143,10 +142,9 @@ class Compared:
 def _compared(call: Call) -> Compared | None:
     """Run the kernel; None if the compiler has no forward mode of the function: there is nothing to compare with."""
     signature, device = call.bound.signature, call.session.device
-    sources = call.session.sources_of(call.owner)
-    modules = modules_for(signature, {n: s.text for n, s in sources.items()}, call.loaded.name)
+    text = audit_text(call.text, call.modules(), call.prelude, signature)
     try:
-        kernel = call.session.kernel(audit_text(call.text, modules, call.prelude, signature), ENTRY, call.owner)
+        kernel = call.session.kernel(text, ENTRY, call.owner)
     except CompileError:
         return None
     stage, asked, given = Stage(device, kernel), asked_of(signature), samples(signature, call.bound)

@@ -85,6 +85,11 @@ class Call:
         key = (id(self.bound.signature), self.loaded.name, self.text, self.prelude, wish, kinds, extras)
         return self.session.plans.get(key, lambda: self._make(wish))
 
+    def modules(self) -> list[str]:
+        """Name the modules that a kernel imports to call the function."""
+        texts = {name: source.text for name, source in self.session.sources_of(self.owner).items()}
+        return modules_for(self.bound.signature, texts, self.loaded.name)
+
     def tune(self, wish: Wish) -> None:
         """Measure how many elements a thread takes best, and remember it."""
         count = self.prepare(wish).count
@@ -100,10 +105,7 @@ class Call:
         check_structs(self.bound.signature.name, self.loaded.module.layout, given)
         wrt = wish.wrt if wish.mode == "reverse" else ()
         gathered = gather(self.bound, wrt, self.tangents, self.seeds, self.session.device, self.session.host_memory)
-        texts = {name: source.text for name, source in self.session.sources_of(self.owner).items()}
-        modules = modules_for(self.bound.signature, texts, self.loaded.name)
-        if gathered.tensors:
-            modules.insert(0, "slangpy")
+        modules = [*(["slangpy"] if gathered.tensors else []), *self.modules()]
         job = Job(
             self.text,
             tuple(modules),
