@@ -59,12 +59,17 @@ class Backward:
         named: Mapping[str, Any],
         paths: Sequence[Path | None],
         seeds: Mapping[str, Any],
+        value: bool = False,
+        stores: bool = False,
     ) -> Backward:
-        """Prepare a launch, after a look at whether the compiler differentiates the function rightly."""
+        """Prepare a launch, after a look at whether the compiler differentiates the function rightly.
+
+        With `value` it sums the results as well, with `stores` it stores them.
+        """
         wrt = tuple(dict.fromkeys(path[0] for path in paths if path is not None))
         callee = find(function, (), named, "backward()")
         made = make_call(function, callee, seeds=seeds)
-        launch = AddressedLaunch(made.prepare(Wish("reverse", wrt, addressed=True)))
+        launch = AddressedLaunch(made.prepare(Wish("reverse", wrt, value, stores, addressed=True)))
         audit(made)
         found = cls.of(function, device, launch)
         found.chosen = [None if path is None else found.ways.get(path) for path in paths]
@@ -96,9 +101,9 @@ class Backward:
         return cls(function, device, launch, stored, totals, ways)
 
     def run(
-        self, arguments: Sequence[Any], seeds: Sequence[int], factor: float, held: Any
+        self, arguments: Sequence[Any], seeds: Sequence[int], factor: float, held: Any, results: Sequence[int] = ()
     ) -> tuple[list[Any], list[Any]]:
-        """Launch; give the memory of gradients, and that of the sums by type. `held` owns what is read."""
+        """Launch; give the memory of gradients, and that of the sums by type. `held` owns what is read and stored."""
         device = self.device
         made = [torch.empty(shape, dtype=dtype, device=device) for shape, dtype in self.stored]
         totals = [torch.empty(shape, dtype=dtype, device=device) for shape, dtype in self.totals]
@@ -108,6 +113,7 @@ class Backward:
             self.launch,
             arguments,
             seeds=seeds,
+            results=results,
             gradients=addresses(made),
             sums=addresses(totals),
             factor=factor,

@@ -272,10 +272,13 @@ class SharedCall(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, call: DeviceCall, at: list[Any], *tensors: Any) -> tuple[Any, ...]:
         """Run the kernel."""
-        ctx.call, ctx.at = call, at
+        ctx.call, ctx.at, ctx.given = call, at, None
         ctx.save_for_backward(*tensors)
         ctx.set_materialize_grads(False)
-        return call.forward(at, tensors)
+        if call.ahead is None:
+            return call.forward(at, tensors)
+        result, ctx.given = call.ahead.run(at, tensors)
+        return (result,)
 
     @staticmethod
     def backward(ctx: Any, *seeds: Any) -> tuple[Any, ...]:
@@ -284,7 +287,7 @@ class SharedCall(torch.autograd.Function):
         if torch.is_grad_enabled():  # create_graph=True: what comes out must refuse another derivative
             found = SharedBackward.apply(ctx.call, ctx.at, wanted, len(seeds), *seeds, *tensors)
         else:
-            found = ctx.call.backward(ctx.at, tensors, wanted, seeds)
+            found = ctx.call.backward(ctx.at, tensors, wanted, seeds, ctx.given)
         return None, None, *found
 
 

@@ -15,7 +15,8 @@ from typing import Any
 import torch  # pyright: ignore[reportMissingImports]
 
 from slangnb.interop.host_calls import HostCall
-from slangnb.interop.torch_arguments import TorchArguments, kind_of, replaced, replaced_error
+from slangnb.interop.torch_ahead import Ahead, Given
+from slangnb.interop.torch_arguments import Path, TorchArguments, kind_of, replaced, replaced_error
 from slangnb.interop.torch_backward import Backward
 from slangnb.interop.torch_memory import (
     DTYPES,
@@ -83,6 +84,12 @@ class DeviceCall:
         What is made of the results of all elements.
     factor : float
         Of that.
+    backwards : dict
+        The launches for gradients, by what is asked for.
+    ahead : Ahead or None
+        The launch that gives the gradients along, for calls whose gradients are asked for again and again.
+    looked_ahead : bool
+        Whether there can be one was found out.
     """
 
     function: Function
@@ -95,6 +102,8 @@ class DeviceCall:
     reduce: str = ""
     factor: float = 1.0
     backwards: dict[Any, Backward] = field(default_factory=dict)
+    ahead: Ahead | None = None
+    looked_ahead: bool = False
 
     @classmethod
     def prepare(cls, read: TorchArguments, reduce: str = "") -> DeviceCall:
@@ -156,14 +165,22 @@ class DeviceCall:
         return made
 
     def backward(
-        self, arguments: Sequence[Any], tensors: Sequence[Any], wanted: tuple[bool, ...], seeds: Sequence[Any]
+        self,
+        arguments: Sequence[Any],
+        tensors: Sequence[Any],
+        wanted: tuple[bool, ...],
+        seeds: Sequence[Any],
+        given: Given | None = None,
     ) -> list[Any]:
-        """Give the gradients of the wanted tensors, None for the others."""
+        """Give the gradients of the wanted tensors, None for the others; `given` is what the forward launch gave."""
         target = self.function._target
-        if not target.session.entered:  # torch's backward passes run in threads of its own
-            target.session.enter()
         if target.version != self.version:
             raise compiled_again(self.function.info.name)
+        scaled = given.gradients(wanted, seeds[0]) if given is not None else None
+        if scaled is not None:
+            return scaled
+        if not target.session.entered:  # torch's backward passes run in threads of its own
+            target.session.enter()
         marks, held = [], []
         for seed, result in zip(seeds, self.results, strict=True):
             if seed is None:
@@ -181,9 +198,17 @@ class DeviceCall:
         plan = self.backwards.get(key)
         if plan is None:
             plan = self.backwards[key] = self._backward(arguments, tensors, wanted, marks, held)
+        elif len(seeds) == 1 and not any(seeds[0].stride()):
+            self._look_ahead(arguments, tensors, wanted)
         places = [seed.data_ptr() for seed in held]
         found = plan.run(at, places, self.factor, (tensors, held))
         return [None if way is None else way(*found) for way in plan.chosen]
+
+    def _look_ahead(self, arguments: Sequence[Any], tensors: Sequence[Any], wanted: tuple[bool, ...]) -> None:
+        """Let later forward launches give the gradients along, once a second backward pass asked for them."""
+        if not self.looked_ahead:
+            self.looked_ahead = True
+            self.ahead = Ahead.prepare(self, *self._described(arguments, tensors, wanted))
 
     def _placed_again(self, arguments: Sequence[Any], tensors: Sequence[Any]) -> list[Any]:
         """Do as `placed`; refuse tensors that were replaced by others since the forward pass."""
@@ -204,13 +229,20 @@ class DeviceCall:
         marks: Sequence[Any],
         held: Sequence[Any],
     ) -> Backward:
-        described = list(arguments)
-        for spot, t in zip(self.spots, tensors, strict=True):
-            described[spot] = device_array(t)
-        routes, rest = self.launch.routes, iter(held)
+        rest = iter(held)
         weights = {
             result[0]: None if mark is None else seed_array(next(rest), mark)
             for result, mark in zip(self.results, marks, strict=True)
         }
+        return Backward.prepare(self.function, self.device, *self._described(arguments, tensors, wanted), weights)
+
+    def _described(
+        self, arguments: Sequence[Any], tensors: Sequence[Any], wanted: tuple[bool, ...]
+    ) -> tuple[dict[str, Any], list[Path | None]]:
+        """Give the arguments by name, with descriptions of the tensors, and the places of the wanted gradients."""
+        described = list(arguments)
+        for spot, t in zip(self.spots, tensors, strict=True):
+            described[spot] = device_array(t)
+        routes = self.launch.routes
         paths = [routes[spot] if w else None for spot, w in zip(self.spots, wanted, strict=True)]
-        return Backward.prepare(self.function, self.device, nested(routes, described), paths, weights)
+        return nested(routes, described), paths

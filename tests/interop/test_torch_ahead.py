@@ -1,0 +1,170 @@
+"""Small calls in a loop: the forward launch gives the gradients along, and they are those of the usual way."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import pytest
+
+import slangnb as sn
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+
+from slangnb.interop.torch_ahead import MOST  # noqa: E402
+from slangnb.interop.torch_quick import quick_call  # noqa: E402
+
+SOURCE = """
+[Differentiable] float poly(float a, float x) { return a * x * x + x; }
+[Differentiable] float3 turned(float a, float3 v) { return float3(a) * v.yzx; }
+[Differentiable] half halves(half a, half x) { return a * x * x; }
+[Differentiable] double doubles(float a, double x) { return double(a) * x * x; }
+[Differentiable] float inside(float x) { half h = half(x); return float(h * h); }
+[Differentiable] float root(float x) { return sqrt(x); }
+"""
+
+
+@pytest.fixture
+def m(session: Any) -> Any:
+    if not session.host_memory and session.backend.name != "cuda":
+        pytest.skip("torch shares no memory with this backend")
+    return session.compile(SOURCE, name="m")
+
+
+@pytest.fixture
+def device(session: Any) -> str:
+    return "cuda" if session.backend.name == "cuda" else "cpu"
+
+
+@pytest.fixture
+def a(device: str) -> Any:
+    return torch.tensor(2.0, device=device, requires_grad=True)
+
+
+@pytest.fixture
+def x(device: str) -> Any:
+    return torch.tensor([0.5, -1.0, 3.0], device=device, requires_grad=True)
+
+
+def ahead(f: Any, *args: Any, reduce: str = "") -> bool:
+    """Tell whether the next forward launch gives the gradients along."""
+    quick = quick_call(f, args, {}, reduce)
+    assert quick is not None
+    return quick.call.ahead is not None
+
+
+def train(f: Any, *args: Any, rounds: int = 3) -> None:
+    for _ in range(rounds):
+        f(*args).sum().backward()
+    for t in args:
+        t.grad = None
+
+
+def test_the_third_step_needs_one_launch_and_gives_the_same(m: Any, a: Any, x: Any) -> None:
+    found = []
+    for k in range(4):
+        assert ahead(m.poly, a, x) == (k > 1)
+        a.grad = x.grad = None
+        m.poly(a, x).sum().backward()
+        found.append((a.grad.item(), x.grad.tolist()))
+    assert found == [(10.25, [3.0, -3.0, 13.0])] * 4
+
+
+def test_gradients_follow_what_is_made_of_the_result(m: Any, a: Any, x: Any) -> None:
+    train(m.poly, a, x)
+    (3 * m.poly(a, x).mean()).backward()
+    assert (a.grad.item(), x.grad.tolist()) == (10.25, [3.0, -3.0, 13.0])
+    a.grad = x.grad = None
+    weights = torch.tensor([1.0, 0.0, 2.0], device=x.device)
+    (m.poly(a, x) * weights).sum().backward()  # the usual way
+    assert (a.grad.item(), x.grad.tolist()) == (18.25, [3.0, 0.0, 26.0])
+    a.grad = x.grad = None
+    m.poly(a, x).sum().neg().backward()
+    assert a.grad.item() == -10.25
+
+
+@pytest.mark.parametrize(("reduce", "share"), [("sum", 1), ("mean", 3)])
+def test_a_module_with_a_sum(m: Any, a: Any, x: Any, reduce: str, share: int) -> None:
+    layer = sn.torch.SlangModule(m.poly, {}, reduce=reduce)
+    for _ in range(4):
+        a.grad = x.grad = None
+        loss = layer(a=a, x=x)
+        loss.backward()
+        assert loss.item() == pytest.approx((2 * 10.25 + 2.5) / share, rel=1e-6)
+        assert a.grad.item() == pytest.approx(10.25 / share, rel=1e-6)
+        assert x.grad.tolist() == pytest.approx([3.0 / share, -3.0 / share, 13.0 / share], rel=1e-6)
+    loss = layer(a=a, x=x)
+    loss += 1.0  # in place
+    loss.backward()
+    assert loss.item() == pytest.approx((2 * 10.25 + 2.5) / share + 1, rel=1e-6)
+
+
+def test_vectors_and_types_of_both_precisions(m: Any, a: Any, device: str) -> None:
+    v = torch.tensor([[1.0, 2.0, 3.0]], device=device, requires_grad=True)
+    train(m.turned, a, v)
+    assert ahead(m.turned, a, v)
+    m.turned(a, v).sum().backward()
+    assert (a.grad.item(), v.grad.tolist()) == (6.0, [[2.0, 2.0, 2.0]])
+    a.grad = None
+    d = torch.tensor([1.5, 2.0], dtype=torch.float64, device=device, requires_grad=True)
+    train(m.doubles, a, d)
+    m.doubles(a, d).sum().backward()
+    assert (a.grad.dtype, a.grad.item(), d.grad.tolist()) == (torch.float32, 6.25, [6.0, 8.0])
+
+
+def test_half_precision_takes_its_seed_into_the_kernel(m: Any, device: str) -> None:
+    a = torch.tensor(2.0**-12, dtype=torch.float16, device=device, requires_grad=True)
+    x = torch.tensor([2.0**-13], dtype=torch.float16, device=device, requires_grad=True)
+    train(m.halves, a, x)
+    assert not ahead(m.halves, a, x)
+    (m.halves(a, x) * 1024).sum().backward()  # 2^-26 alone is no number of half precision
+    assert a.grad.item() == 2.0**-16
+    x = torch.tensor([2.0**-13], device=device, requires_grad=True)
+    train(m.inside, x)
+    assert not ahead(m.inside, x)
+
+
+def test_large_calls_go_the_usual_way(m: Any, a: Any, device: str) -> None:
+    x = torch.ones(MOST + 1, device=device, requires_grad=True)
+    train(m.poly, a, x)
+    assert not ahead(m.poly, a, x)
+
+
+def test_some_gradients_alone_and_twice_of_one_graph(m: Any, a: Any, x: Any) -> None:
+    train(m.poly, a, x)
+    y = m.poly(a, x).sum()
+    (only,) = torch.autograd.grad(y, x, retain_graph=True)
+    (other,) = torch.autograd.grad(y, a)
+    assert (only.tolist(), other.item()) == ([3.0, -3.0, 13.0], 10.25)
+
+
+def test_second_derivatives_are_refused_as_before(m: Any, a: Any, x: Any) -> None:
+    train(m.poly, a, x)
+    (da,) = torch.autograd.grad(m.poly(a, x).sum(), a, create_graph=True)
+    with pytest.raises(sn.GradientError, match="cannot differentiate the gradient of a Slang function again"):
+        da.backward()
+
+
+def test_what_changed_in_between_is_refused_as_before(m: Any, a: Any, x: Any) -> None:
+    train(m.poly, a, x)
+    y = m.poly(a, x).sum()
+    with torch.no_grad():
+        x += 1
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()
+
+
+def test_a_function_compiled_again_is_refused_as_before(session: Any, m: Any, a: Any, x: Any) -> None:
+    train(m.poly, a, x)
+    y = m.poly(a, x).sum()
+    session.compile(SOURCE.replace("+ x;", "+ 2 * x;"), name="m")
+    with pytest.raises(sn.GradientError, match="compiled again"):
+        y.backward()
+
+
+def test_a_forward_pass_alone_says_nothing_of_gradients(m: Any, x: Any) -> None:
+    train(m.root, x.detach().abs().requires_grad_())
+    zero = torch.zeros(3, device=x.device, requires_grad=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert m.root(zero).tolist() == [0.0, 0.0, 0.0]
