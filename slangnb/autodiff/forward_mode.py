@@ -16,12 +16,18 @@ from slangnb.autodiff.callee import Callee
 from slangnb.autodiff.transforms import prepare
 from slangnb.errors import GradientError
 from slangnb.runtime.function import Function
+from slangnb.runtime.fused.audit import POW_OF_NEGATIVE, POW_REMEDY
 from slangnb.runtime.fused.engine import Call, Wish
 from slangnb.runtime.fused.job import outputs_of
 from slangnb.runtime.known_faults import lacks_forward_derivative
 
-#: Texts without these have no derivatives of their own.
-_OWN = re.compile(r"Derivative|TreatAsDifferentiable|^\s*#\s*(?:define|include)\b", re.MULTILINE)
+_GIVEN = re.compile(r"Derivative|TreatAsDifferentiable|^\s*#\s*(?:define|include)\b", re.MULTILINE)
+#: Texts without these have no derivatives of their own, and no `pow`.
+_OWN = re.compile(_GIVEN.pattern + r"|\bpow\b", re.MULTILINE)
+LACKS = (
+    "it takes a function that is called as 0, since that has only a backward derivative",
+    "write a [ForwardDerivative(...)] for it, too",
+)
 
 
 def refuse_constants(function: Function, callee: Callee, transform: str) -> None:
@@ -67,11 +73,11 @@ def check_values(call: Call, y: Any, transform: str) -> None:
     plain = replace(call, tangents={})
     prepared = prepare(plain, Wish("forward", stores=True), transform)
     if not _same(y, results(prepared, plain.run(prepared).outputs)):
+        why, remedy = LACKS
+        if not any(_GIVEN.search(text) for text in call.session.texts_of(call.owner)):
+            why, remedy = POW_OF_NEGATIVE, POW_REMEDY
         raise GradientError(
-            f"{name}: forward mode gives another result than the function: it takes a function that is called as 0, "
-            "since that has only a backward derivative",
-            function=name,
-            remedy="write a [ForwardDerivative(...)] for it, too",
+            f"{name}: forward mode gives another result than the function: {why}", function=name, remedy=remedy
         )
     call.session.audits[key] = None
 

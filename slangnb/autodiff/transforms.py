@@ -108,6 +108,7 @@ class Transform:
             check_names(callee, self.names)
             if self.names is None:
                 warn_of_plain_structs(callee, target.session)
+            self._recent = None  # if this one is refused, what is known of its function changed
             try:
                 self._recent = recent = self._prepare(callee, args, kwargs)
             except NotFusedError as reason:
@@ -149,13 +150,12 @@ class Transform:
                 function=callee.name,
                 remedy="declare a parameter float (and not no_diff), or its struct as `struct ... : IDifferentiable`",
             )
-        if self.audited:
-            audit(call)
+        each = self.audited and audit(call)
         if self.reduce == "mean":
             factor /= prepared.count
         marks = tuple(map(_mark, (*args, *kwargs.values())))
         return _Recent(
-            self.function._target.version,
+            -1 if each else self.function._target.version,
             len(args),
             tuple(kwargs),
             marks,

@@ -32,3 +32,12 @@ def test_a_seed_of_zeros_is_said_once(session: Any, wide: bool) -> None:
         y.grad.copy_from_numpy(np.ones((3,), np.float32))
         f.bwds(a, x, _result=y)
     assert x.grad.to_numpy().tolist() == [4, 8, 12]
+
+
+def test_a_seed_of_whole_numbers_is_said(session: Any) -> None:
+    f = session.compile("[Differentiable] float whole_seed(float x) { return x * x; }").whole_seed
+    x = sn.tensor([1, 2, 3], dtype="float", grad=True)
+    y = f(x, _result="tensor").with_grads()
+    y.grad.copy_from_numpy(np.ones(3, np.int32))  # SlangPy takes the bytes
+    with pytest.warns(sn.GradientWarning, match=r"was filled from whole numbers.*np\.ones\(\(3,\), np\.float32\)"):
+        f.bwds(x, _result=y)

@@ -5,8 +5,12 @@ Slang 2026.12 has faults that make reverse mode alone wrong, without a word. Mea
 - A scalar that meets a vector on its right, as in ``p * x``, ``p + x`` or ``x + p``, gets no gradient from it.
 - A loop that runs more often than its ``[MaxIters(n)]`` gives the derivative of another loop.
 
+One fault is in both modes, and shows in the result that forward mode gives along:
+
+- ``pow`` of a negative number is 0 in derivatives, also where it has a value, as ``pow(x, 2)`` has.
+
 The audit calls the function for 64 arguments, in one launch: half of them random, half those of the call, which tell
-how often a loop runs. Functions of scalars without a loop are passed over.
+how often a loop runs, and what is negative. Functions of scalars without a loop or ``pow`` are passed over.
 """
 
 from __future__ import annotations
@@ -39,6 +43,9 @@ MOST_DISAGREEING, MOST_DISAGREEING_NEAR = 0.3, 0.15
 LEAST_FINITE = 4
 #: Share of the terms of a sum that roundings may leave.
 ROUNDING = 1e-5
+_POW = re.compile(r"\bpow\s*\(")
+POW_OF_NEGATIVE = "Slang 2026.12 takes pow of a negative number as 0 in derivatives"
+POW_REMEDY = "write `x * x` for `pow(x, 2)`, or make its first argument positive, as in `pow(abs(x), n)`"
 _VECTORS = re.compile(r"\b(?:float|half|double)[234](?:x[234])?\b|\b(?:vector|matrix)\s*<")
 _OWN_DERIVATIVE = re.compile(r"\b(?:Backward|Forward|Primal)\w*(?:Derivative|Substitute)\w*\b|\bDifferential\s*=")
 #: What hides types, loops and whole functions from a look at the text.
@@ -58,17 +65,32 @@ class Audit:
         Whether the function may have loops: then each call with larger whole numbers is looked at.
     passed : dict
         By place, the largest whole numbers with which it was right.
+    powers : bool
+        Whether the function calls ``pow``, so that the arguments of later calls may have no derivative: those of the
+        second, fourth, eighth call that comes here, and so on, are looked at.
+    doubtful : bool
+        Whether there was such a call: then all are.
+    calls : int
     """
 
     fault: GradientError | None
     loops: bool
     passed: dict[Any, int] = field(default_factory=dict)
+    powers: bool = False
+    doubtful: bool = False
+    calls: int = 1
+
+    def is_due(self) -> bool:
+        """Count a call; tell whether its arguments shall be looked at for ``pow``."""
+        self.calls += 1
+        return self.powers and (self.doubtful or self.calls & (self.calls - 1) == 0)
 
 
-def audit(call: Call) -> None:
+def audit(call: Call) -> bool:
     """Compare the derivatives of a function with each other, if it is of the kinds that Slang gets wrong.
 
-    Nothing is said of functions with derivatives of their own, and with tensors that they index.
+    Nothing is said of functions with derivatives of their own, and with tensors that they index. It is True for those
+    whose every call must come here, whatever its arguments.
 
     Raises
     ------
@@ -84,10 +106,14 @@ def audit(call: Call) -> None:
         fault = found.fault
         if fault is None and found.loops and any(n > found.passed.get(p, -1) for p, n in _rounds(call)):
             fault = _in_loops(call)
+        if fault is None and found.is_due():
+            fault = _in_powers(call)
+            found.doubtful = found.doubtful or fault is not None
     if fault is not None:
         raise GradientError(fault.message, function=fault.function, argument=fault.argument, remedy=fault.remedy)
     if found.loops:
         found.passed |= {p: max(n, found.passed.get(p, n)) for p, n in _rounds(call)}
+    return found.doubtful
 
 
 def _rounds(call: Call) -> list[tuple[Any, int]]:
@@ -117,10 +143,13 @@ def _first(call: Call) -> tuple[Audit, GradientError | None]:
     loops = bool(LOOPS.search(text) or _HIDING.search(text))
     always = _judged(compared, signature, text, near=False)
     here = _judged(compared, signature, text, near=True) if loops else None
+    powers = bool(_POW.search(text))
+    of_power = _judged_values(compared, signature, text) if powers else None
     # Random arguments may run a loop more often than any call does; where the call's own are right, these count.
     if loops and compared.near and here is None and not _has_vectors(signature, text):
         always = None
-    return Audit(always, loops), always or here
+    found = Audit(always, loops, powers=powers, doubtful=of_power is not None)
+    return found, always or here or of_power
 
 
 def _in_loops(call: Call) -> GradientError | None:
@@ -129,6 +158,13 @@ def _in_loops(call: Call) -> GradientError | None:
     compared = _compared(call)
     text = text_to_judge(signature.name, call.session.texts_of(call.owner))
     return None if compared is None else _judged(compared, signature, text, near=True)
+
+
+def _in_powers(call: Call) -> GradientError | None:
+    """Look at a function with ``pow`` again, with the numbers of this call."""
+    signature, compared = call.bound.signature, _compared(call)
+    text = text_to_judge(signature.name, call.session.texts_of(call.owner))
+    return None if compared is None else _judged_values(compared, signature, text)
 
 
 @dataclass(frozen=True)
@@ -163,12 +199,30 @@ def _judged(compared: Compared, signature: Signature, text: str, near: bool) -> 
     part = compared.numbers[RANDOM:] if near else compared.numbers[:RANDOM]
     tolerance = 5e-2 if "half" in text else 1e-3
     for k, p in enumerate(asked_of(signature)):
-        forward, reverse, terms = part[:, k].T
+        forward, reverse, terms, _, _ = part[:, k].T
         most = MOST_DISAGREEING_NEAR if near else MOST_DISAGREEING
         wrong = disagreeing(forward, reverse, terms, tolerance, most)
         if wrong is not None:
             return _fault(signature.name, p, wrong, text)
     return None
+
+
+def _judged_values(compared: Compared, signature: Signature, text: str) -> GradientError | None:
+    """Compare the results that forward mode gives along, for the call's own arguments, with those of the function."""
+    if not compared.near:
+        return None
+    plain, primal = compared.numbers[RANDOM:, 0, 3:].T
+    tolerance = 5e-2 if "half" in text else 1e-3
+    off = np.abs(plain - primal) > tolerance * np.abs(plain) + ROUNDING  # False for what is not finite
+    if not off.any():
+        return None
+    k = int(off.argmax())
+    return GradientError(
+        f"{signature.name}: the gradient is wrong for some arguments: where the function gives "
+        f"{plain[k]:.6g}, its derivative belongs to {primal[k]:.6g}; {POW_OF_NEGATIVE}",
+        function=signature.name,
+        remedy=POW_REMEDY,
+    )
 
 
 def _buffer(device: slangpy.Device, numbers: np.ndarray) -> slangpy.Buffer:
@@ -196,7 +250,7 @@ def has_own_derivative(name: str, texts: list[str]) -> bool:
 
 def is_worth_it(signature: Signature, text: str) -> bool:
     """Tell whether a function is of the kinds that Slang gets wrong."""
-    return _has_vectors(signature, text) or bool(LOOPS.search(text) or _INCLUDE.search(text))
+    return _has_vectors(signature, text) or any(p.search(text) for p in (LOOPS, _INCLUDE, _POW))
 
 
 def _has_vectors(signature: Signature, text: str) -> bool:

@@ -1,4 +1,4 @@
-"""The kernel of the audit: for each sample and argument, the derivative in one direction by both modes."""
+"""The kernel of the audit: for each sample and argument, the derivative in one direction and the result, both twice."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from slangnb.runtime.fused.job import PLAIN_KINDS, Output, components, derivativ
 
 ENTRY = "slangnb_audit"
 SAMPLES = 64
-#: What the kernel leaves of each sample and argument: forward, reverse, and the sum of the magnitudes of their terms.
-NUMBERS = 3
+#: What the kernel leaves of each sample and argument: the derivative by forward and by reverse mode, and the sum of the
+#: magnitudes of their terms; the sum of the results as the function gives them, and as forward mode does.
+NUMBERS = 5
 
 
 def numbers_of(t: TypeInfo) -> list[tuple[str, str]] | None:
@@ -58,7 +59,7 @@ def audit_text(call: str, modules: Sequence[str], prelude: str, signature: Signa
         if o.derivable:
             lines += [f"{_derivative(o.type, f'sn_u_{o.mark}')};"]
             lines += [f"sn_u_{o.mark}{c} = {s}(1.0);" for c, s in derivative_components(o.type)]
-    lines += _reverse(call, parameters, outputs)
+    lines += [*_plain(call, parameters, outputs), *_reverse(call, parameters, outputs)]
     asked = asked_of(signature)
     for k, p in enumerate(asked):
         lines += ["{", *("    " + line for line in _forward(call, p, k, signature, outputs)), "}"]
@@ -94,6 +95,18 @@ def _loads(parameters: Sequence[Parameter]) -> list[str]:
             lines.append(f"sn_v_{p.name}{suffix} = {f'{read} != 0' if scalar == 'bool' else f'{scalar}({read})'};")
             at[which] += 1
     return lines
+
+
+def _plain(call: str, parameters: Sequence[Parameter], outputs: Sequence[Output]) -> list[str]:
+    """Call the function itself."""
+    lines, passed = [], []
+    for p in parameters:
+        name = f"sn_o_{p.name}" if p.io != "in" else f"sn_v_{p.name}"
+        if p.io != "in":
+            lines += [f"{declare(p.type, name)};", *([f"{name} = sn_v_{p.name};"] if p.io == "inout" else [])]
+        passed.append(name)
+    run = f"{call}({', '.join(passed)});"
+    return [*lines, f"let sn_o_0 = {run}" if any(not o.name for o in outputs) else run]
 
 
 def _reverse(call: str, parameters: Sequence[Parameter], outputs: Sequence[Output]) -> list[str]:
@@ -136,5 +149,7 @@ def _forward(call: str, moved: Parameter, k: int, signature: Signature, outputs:
     # For a value that is changed in place, the pair of reverse mode holds the gradient of what it was before.
     at = f"(sn_i * {len(asked_of(signature))} + {k}) * {NUMBERS}"
     sizes = [f"abs({term})" for term in (*rises, *says)]
-    found = (rises, says, sizes)
+    reals = [(o.mark, c) for o in outputs if o.derivable for c, _ in derivative_components(o.type)]
+    plain, primal = [f"float(sn_o_{mark}{c})" for mark, c in reals], [f"float(sn_q_{mark}.p{c})" for mark, c in reals]
+    found = (rises, says, sizes, plain, primal)
     return [*lines, *(f"sn_found[{at} + {j}] = {' + '.join(terms)};" for j, terms in enumerate(found))]
