@@ -11,6 +11,7 @@ from slangnb.compiler.special import Special, inferred
 from slangnb.errors import CallError, GradientError
 from slangnb.runtime.binding import EXTRAS, Bound, bind, too_many
 from slangnb.runtime.checks import called
+from slangnb.runtime.constants import constants_of
 from slangnb.runtime.function import Function
 from slangnb.runtime.fused.job import REAL
 from slangnb.runtime.saying import warn_once
@@ -78,7 +79,7 @@ def find(function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any], t
 def _inferred(function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Special | None:
     """Give a generic function with the types of its arguments; None for other functions, or if they do not tell."""
     name = inferred(function.info, args, kwargs)
-    found = function._target.owner._find(name, AttributeError) if name is not None else None
+    found = function.target.owner._find(name, AttributeError) if name is not None else None
     return found.special if isinstance(found, SpecialFunction) else None
 
 
@@ -91,7 +92,7 @@ def constants_text(function: Function, transform: str) -> str:
         For other changes to the call, which SlangPy makes in its own kernels only.
     """
     lines = []
-    for method, args, _ in function._chain:
+    for method, args, _ in function.steps:
         if method in ("return_type", "call_group_shape"):
             continue  # these change how the plain call runs, not what the function computes
         if method != "constants":
@@ -100,7 +101,7 @@ def constants_text(function: Function, transform: str) -> str:
                 function=function.info.name,
                 remedy="pass the values as arguments",
             )
-        for name, value in function._checked_constants(args[0]).items():
+        for name, value in constants_of(function.target, args[0]).items():
             kind = {bool: "bool", int: "int", float: "float"}.get(type(value))
             if kind is None:
                 raise GradientError(f"{transform}: the constant {name!r} is no number", function=function.info.name)

@@ -40,7 +40,7 @@ def value_and_grad_by_slangpy(
     GradientError
         If SlangPy cannot take it either.
     """
-    bound, session = callee.bound, function._target.session
+    bound, session = callee.bound, function.session
     inputs, outputs = {}, {}
     for slot in bound.slots:
         p = slot.parameter

@@ -32,7 +32,7 @@ LACKS = (
 
 def refuse_constants(function: Function, callee: Callee, transform: str) -> None:
     """Refuse forward mode through a function that has a backward derivative of its own alone: Slang would give 0."""
-    target = function._target
+    target = function.target
     name = lacks_forward_derivative(callee.name, target.session.texts_of(target.owner))
     if name:
         raise GradientError(

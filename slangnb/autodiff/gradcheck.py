@@ -94,7 +94,7 @@ def gradcheck(function: Function, /, *args: Any, _samples: int = 24, _seed: int 
     checked: list[Source] = []
     for name, gradient in analytic.items():
         t, value = slots[name].parameter.type, values.arguments[name]
-        checked += sources((name,), t, value, gradient, values.mapped, function._target.session)
+        checked += sources((name,), t, value, gradient, values.mapped, function.session)
     for s in checked:  # now all calls are of one kind, and of one kernel
         values.arguments = replaced(values.arguments, s.path, s.put(s.base))
     base = values.base()
@@ -104,7 +104,7 @@ def gradcheck(function: Function, /, *args: Any, _samples: int = 24, _seed: int 
 
 def _gradients(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
     """Differentiate without the warnings, which the report makes up for; they stay unsaid for later calls."""
-    said = function._target.session.said
+    said = function.session.said
     before = set(said)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GradientWarning)

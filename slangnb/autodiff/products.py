@@ -64,7 +64,7 @@ def jvp(function: Function, primals: Mapping[str, Any], tangents: Mapping[str, A
             function=function.info.name,
             remedy=_how_jvp(function),
         )
-    function._target.session.enter()
+    function.session.enter()
     if not tangents:
         raise CallError(
             "jvp needs a tangent for at least one argument", remedy="sn.jvp(f, dict(x=x), dict(x=direction))"
@@ -127,14 +127,14 @@ def vjp(function: Function, /, *args: Any, **kwargs: Any) -> tuple[Any, Callable
     """
     function = check_function(function, "vjp")
     text = f"pull of {function.info.name}"
-    function._target.session.enter()
+    function.session.enter()
     library = library_of((*args, *kwargs.values()))
     if library is not None:
         given = library.given(function, args, kwargs)
         y, own = vjp(function, **given.named)
         return given.result(y), Made(lambda seed=None: given.gradients(own(host(seed))), text)
     callee = _with_copies(find(function, args, kwargs, "vjp"))
-    warn_of_plain_structs(callee, function._target.session)
+    warn_of_plain_structs(callee, function.session)
     forward = make_call(function, callee)
     prepared = prepare(forward, Wish("forward", stores=True), "vjp")
     audit(forward)
@@ -144,7 +144,7 @@ def vjp(function: Function, /, *args: Any, **kwargs: Any) -> tuple[Any, Callable
     def pull(seed: Any = None) -> dict[str, Any]:
         """Give the gradients of the arguments for a gradient of the result."""
         snapshot.check(forward.session.writes, callee.name)
-        if function._loaded() is not forward.loaded:
+        if function.target.require() is not forward.loaded:
             raise compiled_again(callee.name)
         factor, seeds = split_seed(host(seed), callee)
         backward = make_call(function, callee, seeds=seeds)
@@ -190,7 +190,7 @@ def hvp(function: Function, wrt: str | Sequence[str] | None = None) -> Callable[
     made: dict[tuple[int, tuple[str, ...]], tuple[Signature, str]] = {}
 
     def product(*args: Any, v: Any = None, **kwargs: Any) -> Any:
-        function._target.session.enter()
+        function.session.enter()
         library = library_of((*args, *kwargs.values(), v))
         if library is not None:
             given = library.given(function, args, kwargs)

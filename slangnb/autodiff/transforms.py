@@ -16,7 +16,7 @@ from slangnb.runtime.fused.audit import audit
 from slangnb.runtime.fused.audit_samples import rounds_in
 from slangnb.runtime.fused.engine import Call, Wish
 from slangnb.runtime.fused.job import derivative_components, outputs_of
-from slangnb.runtime.fused.launch import Prepared
+from slangnb.runtime.fused.launch import NOTHING, Prepared
 from slangnb.runtime.fused.plans import kind_of
 from slangnb.runtime.fused.values import NotFusedError
 from slangnb.runtime.health import look
@@ -96,7 +96,7 @@ class Transform:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Give the gradients, or value and gradients, at these arguments."""
-        target = self.function._target
+        target = self.function.target
         if not target.session.entered:
             target.session.enter()
         recent = self._recent if self._seed_is_fixed else None
@@ -155,7 +155,7 @@ class Transform:
             factor /= prepared.count
         marks = tuple(map(_mark, (*args, *kwargs.values())))
         return _Recent(
-            -1 if each else self.function._target.version,
+            -1 if each else self.function.target.version,
             len(args),
             tuple(kwargs),
             marks,
@@ -168,21 +168,11 @@ class Transform:
 
 
 def make_call(
-    function: Function, callee: Callee, seeds: Mapping[str, Any] = {}, tangents: Mapping[str, Any] = {}
+    function: Function, callee: Callee, seeds: Mapping[str, Any] = NOTHING, tangents: Mapping[str, Any] = NOTHING
 ) -> Call:
     """Describe a call for the engine; refuse functions whose results have no derivative."""
     check_outputs(callee)
-    target = function._target
-    return Call(
-        target.session,
-        target.owner,
-        function._loaded(),
-        callee.bound,
-        callee.call,
-        callee.prelude,
-        tangents,
-        seeds,
-    )
+    return Call.of(function.target, callee.bound, callee.call, callee.prelude, tangents=tangents, seeds=seeds)
 
 
 def prepare(call: Call, wish: Wish, transform: str) -> Prepared:

@@ -63,16 +63,15 @@ class HostCall:
         CallError, GradientError, CompileError
             For arguments that do not fit.
         """
-        session = self.function._target.session
-        self._loaded = self.function._loaded()
+        session = self.function.session
+        self._loaded = self.function.target.require()
         callee = self.callee()
         empty = _empty(callee, self.named)
         if empty is not None:
             return empty
         if callee is not None:
             check_call(callee.bound, session.device, False)
-            target = self.function._target
-            call = Call(session, target.owner, self._loaded, callee.bound, callee.call, callee.prelude)
+            call = Call.of(self.function.target, callee.bound, callee.call, callee.prelude)
             try:
                 prepared = call.prepare(Wish("forward", stores=True))
             except NotFusedError:
@@ -87,7 +86,7 @@ class HostCall:
 
     def watch(self, values: Mapping[str, Any]) -> None:
         """Refuse a backward pass once slangnb writes to a SlangPy tensor or a Parameter among these values."""
-        self._snapshot = Snapshot.of(self.function._target.session.writes, tuple(values.values()))
+        self._snapshot = Snapshot.of(self.function.session.writes, tuple(values.values()))
 
     def gradients(self, named: Mapping[str, Any], wrt: tuple[str, ...], seeds: Mapping[str, Any]) -> dict[str, Any]:
         """Give the gradients of some arguments by name, for gradients of the results.
@@ -106,11 +105,11 @@ class HostCall:
         GradientError
             If the function is not differentiable, or something changed since the forward pass.
         """
-        function, session = self.function, self.function._target.session
+        function, session = self.function, self.function.session
         session.enter()
         if self._snapshot is not None:
             self._snapshot.check(session.writes, function.info.name)
-        if function._loaded() is not self._loaded:
+        if function.target.require() is not self._loaded:
             raise compiled_again(function.info.name)
         callee = find(function, (), named, "backward()")
         if any(p.type.access in ("write", "read_write") for p in callee.bound.signature.parameters):
@@ -131,7 +130,7 @@ class HostCall:
     def callee(self) -> Callee | None:
         """Find what our own kernel would call; None if only SlangPy can make the call."""
         function = self.function
-        if any(method not in HARMLESS for method, _, _ in function._chain):
+        if any(method not in HARMLESS for method, _, _ in function.steps):
             return None
         bound = bind(info_of(function), (), self.named, need_outputs=False)
         if bound is not None and not isinstance(function, SpecialFunction):
@@ -187,7 +186,7 @@ def _uploaded(function: Function, value: Any) -> Any:
     if isinstance(value, dict):
         return {k: _uploaded(function, v) for k, v in value.items()}
     if isinstance(value, np.ndarray) and value.ndim:
-        return tensor(value, session=function._target.session)
+        return tensor(value, session=function.session)
     return value
 
 

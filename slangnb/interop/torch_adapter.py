@@ -74,7 +74,7 @@ def call(function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -
         with suppress(NotFusedError):
             return quick.run(args, kwargs)
     name = function.info.name
-    if function._backward:
+    if function.is_backward:
         raise GradientError(
             f"{name}.bwds takes no torch tensors: torch keeps the graph itself",
             function=name,
@@ -197,7 +197,7 @@ def _in_graph(read: TorchArguments, path: Path, t: Any) -> Any:
     if not p.no_diff:
         key, name = (function.info.name, dotted(path), "no derivative"), function.info.name
         reason = f"{dotted(path)!r} requires a gradient, but its parameter {p.why_not}; it gets none"
-        warn_once(function._target.session, key, f"{name}: {reason}")
+        warn_once(function.session, key, f"{name}: {reason}")
     return t.detach()
 
 
@@ -223,7 +223,7 @@ def _refuse_other_gradients(read: TorchArguments) -> None:
 def _asked(function: Function, result: Any) -> Any:
     """Give the kind of result that was asked for: "numpy", "tensor", a SlangPy tensor to fill; None for torch's."""
     if result is None or isinstance(result, torch.Tensor):
-        kinds = [args[0] for method, args, _ in function._chain if method == "return_type" and args]
+        kinds = [args[0] for method, args, _ in function.steps if method == "return_type" and args]
         result = kinds[-1] if kinds and result is None else None
     if result is None or (isinstance(result, str) and result in ("numpy", "tensor")):
         return result
@@ -238,4 +238,4 @@ def _as_kind(function: Function, t: Any, kind: str) -> Any:
     from slangnb.runtime.tensors import tensor
 
     array = t.detach().cpu().numpy()
-    return array if kind == "numpy" else tensor(array, session=function._target.session)
+    return array if kind == "numpy" else tensor(array, session=function.session)

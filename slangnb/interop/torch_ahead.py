@@ -71,7 +71,7 @@ class Ahead:
 
 def _is_half(call: DeviceCall) -> bool:
     """Tell whether a derivative may be of half precision: it needs its seed within the kernel, so as not to vanish."""
-    target, job = call.function._target, call.launch.prepared.job
+    target, job = call.function.target, call.launch.prepared.job
     types = [o.type for o in job.outputs] + [leaf.type for leaf in job.leaves]
     texts = (one.text for one in reached(call.function.info.name, target.session.texts_of(target.owner)))
     return any(t.scalar == "half" for t in types) or any(map(_HALF.search, texts))

@@ -71,7 +71,7 @@ class TorchArguments:
             values, parameters = own, {}
         try:
             device = _device(values)
-            return cls(function, values, parameters, device, bridge_of(function._target.session, device))
+            return cls(function, values, parameters, device, bridge_of(function.session, device))
         except CallError as error:
             raise _named(error, info.name) from None
 
@@ -115,7 +115,7 @@ class TorchArguments:
                 return self.bridge.to_session(t)
             found = to_host(t, dotted(path), of)
             if of is not None and of.kind == "tensor":
-                return tensor(found, session=self.function._target.session)
+                return tensor(found, session=self.function.session)
             return found
 
         try:

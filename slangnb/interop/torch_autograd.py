@@ -67,7 +67,7 @@ class Node:
         named = self.given.host(now)
         weights = {name: self._seed(seed) for name, seed in zip(self.names, seeds, strict=True)}
         # Torch's backward passes run in threads of its own, where the current card is that of the tensors.
-        with self.given.function._target.session.device.cuda_context_scope():
+        with self.given.function.session.device.cuda_context_scope():
             found = self.call.gradients(named, wrt, weights)
         return [
             self._gradient(found, path, t) if w else None

@@ -108,7 +108,7 @@ class Backward:
         made = [torch.empty(shape, dtype=dtype, device=device) for shape, dtype in self.stored]
         totals = [torch.empty(shape, dtype=dtype, device=device) for shape, dtype in self.totals]
         launch_on(
-            self.function._target.session,
+            self.function.session,
             device,
             self.launch,
             arguments,
@@ -126,7 +126,7 @@ class Backward:
 
     def _look(self, made: Sequence[Any], totals: Sequence[Any]) -> None:
         """Warn if a gradient is not finite, or zero everywhere."""
-        target, sizes, prepared = self.function._target, {}, self.launch.prepared
+        target, sizes, prepared = self.function.target, {}, self.launch.prepared
         target.session.wait()
         for out in prepared.gradients:
             g = out.given

@@ -17,12 +17,13 @@ from slangnb.interop.torch_backward import Backward, sums_way
 from slangnb.interop.torch_memory import DTYPES, addresses, device_array, named_values, shares_memory
 from slangnb.interop.torch_shared import DeviceCall, takes
 from slangnb.runtime.binding import EXTRAS
-from slangnb.runtime.function import Function, Target
+from slangnb.runtime.function import Function
 from slangnb.runtime.fused.addressed import AddressedLaunch
 from slangnb.runtime.fused.audit import audit
 from slangnb.runtime.fused.engine import Wish
 from slangnb.runtime.fused.launch import follow, nested
 from slangnb.runtime.fused.values import ALIGNED, NotFusedError
+from slangnb.runtime.target import Target
 
 #: What says that torch does not compute what is called, but transforms, replaces or records it. Not public, all of it.
 _MODES = tuple(
@@ -152,12 +153,12 @@ def quick_call(function: Function, args: Sequence[Any], kwargs: Mapping[str, Any
     CallError, CompileError
         For arguments that cannot be right, and faults in the source.
     """
-    if any(name in EXTRAS for name in kwargs) or function._backward:
+    if any(name in EXTRAS for name in kwargs) or function.is_backward:
         return None
     key = call_key(args, kwargs)
     if key is None:
         return None
-    return _remembered(function, function._target, (reduce, key), lambda: _prepared(function, args, kwargs, reduce))
+    return _remembered(function, function.target, (reduce, key), lambda: _prepared(function, args, kwargs, reduce))
 
 
 @dataclass
@@ -181,7 +182,7 @@ def _remembered(of: Any, target: Target, key: Hashable, make: Callable[[], Any])
 def _read(function: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> TorchArguments | None:
     """Read a call's arguments; None if they lie elsewhere than where the session computes, or are freed."""
     read = TorchArguments.read(function, tuple(args), kwargs)
-    if not shares_memory(function._target.session, read.device):
+    if not shares_memory(function.session, read.device):
         return None
     try:
         addresses([t for _, t in read.tensors()])
@@ -192,7 +193,7 @@ def _read(function: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) ->
 
 def _prepared(function: Function, args: Sequence[Any], kwargs: Mapping[str, Any], reduce: str) -> Quick | None:
     read = _read(function, args, kwargs)
-    if read is None or "_result" in read.values or any(method == "return_type" for method, _, _ in function._chain):
+    if read is None or "_result" in read.values or any(method == "return_type" for method, _, _ in function.steps):
         return None
     tracked = torch.is_grad_enabled() and any(t.requires_grad for _, t in read.tensors())
     if not takes(read, tracked):
@@ -248,7 +249,7 @@ def quick_transform(transform: Transform, args: Sequence[Any], kwargs: Mapping[s
     key = call_key(args, kwargs)
     if key is None:
         return None
-    target = transform.function._target
+    target = transform.function.target
     return _remembered(transform, target, key, lambda: _prepared_transform(transform, args, kwargs))
 
 

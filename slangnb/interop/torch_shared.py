@@ -116,12 +116,12 @@ class DeviceCall:
         NotFusedError
             For calls that must go another way.
         """
-        function, session = read.function, read.function._target.session
+        function = read.function
         callee = HostCall(function, named_values(read.values, device_array)).callee()
         if callee is None:
             raise NotFusedError("SlangPy makes this call")
-        target = function._target
-        call = Call(session, target.owner, function._loaded(), callee.bound, callee.call, callee.prelude)
+        target = function.target
+        call = Call.of(target, callee.bound, callee.call, callee.prelude)
         prepared = call.prepare(Wish("forward", stores=not reduce, value=bool(reduce), addressed=True))
         outputs, results = prepared.job.outputs, []
         if reduce and (len(outputs) != 1 or outputs[0].type.name not in ("float", "double")):
@@ -154,7 +154,7 @@ class DeviceCall:
         """Give the results as new tensors; `tensors` own the memory at the addresses among the arguments."""
         made = tuple([torch.empty(shape, dtype=dtype, device=self.device) for _, shape, dtype, _ in self.results])
         places = addresses(made)
-        session, launch, held = self.function._target.session, self.launch, (tensors, made)
+        session, launch, held = self.function.session, self.launch, (tensors, made)
         if self.reduce:
             launch_on(session, self.device, launch, arguments, sums=places, factor=self.factor, held=held)
         else:
@@ -173,7 +173,7 @@ class DeviceCall:
         given: Given | None = None,
     ) -> list[Any]:
         """Give the gradients of the wanted tensors, None for the others; `given` is what the forward launch gave."""
-        target = self.function._target
+        target = self.function.target
         if target.version != self.version:
             raise compiled_again(self.function.info.name)
         scaled = given.gradients(wanted, seeds[0]) if given is not None else None

@@ -15,7 +15,7 @@ from slangnb.runtime.health import check_generic_sums
 from slangnb.runtime.structs import check_structs
 
 if TYPE_CHECKING:
-    from slangnb.runtime.function import Step, Target
+    from slangnb.runtime.target import Step, Target
 
 
 def check_arguments(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,8 +13,16 @@ from slangnb.compiler.reflection import plain_name
 from slangnb.errors import CallError
 from slangnb.runtime.tensors import SCALARS
 
+if TYPE_CHECKING:
+    from slangnb.runtime.target import Target
+
 #: SlangPy writes each integer as an ``int``.
 _INT = np.iinfo(np.int32)
+
+
+def constants_of(target: Target, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Give constants as the module of a function declares them now; raises CallError as `checked`."""
+    return checked(target.info.name, declared(target.session.loaded_of(target.owner)), given)
 
 
 def declared(modules: Iterable[Loaded]) -> dict[str, str]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from slangnb.errors import CallError, SlangNbError
 from slangnb.runtime.arguments import key_functions, key_of
 from slangnb.runtime.binding import Bound, bind
 from slangnb.runtime.checking import check_arguments
-from slangnb.runtime.constants import checked, declared
+from slangnb.runtime.constants import constants_of
 from slangnb.runtime.describing import describe, no_attribute, python_signature
 from slangnb.runtime.foreign import library_of
 from slangnb.runtime.fused.audit import audit
@@ -24,6 +23,7 @@ from slangnb.runtime.known_faults import check_branch_reads, gradient_mark, warn
 from slangnb.runtime.listed import has_lists, with_arrays
 from slangnb.runtime.own import OwnRecent, can_be_own, own_launch, own_recent, refuse_lost_gradients, wants_own
 from slangnb.runtime.plan import Plan, Recent, make_plan, remember, sizes_of
+from slangnb.runtime.target import Step, Target
 from slangnb.runtime.translate import call_error
 from slangnb.runtime.typed import call_to_audit, in_double
 
@@ -31,52 +31,7 @@ if TYPE_CHECKING:
     import slangpy
     from slangpy.core.function import FunctionNode
 
-    from slangnb.runtime.module import Module
     from slangnb.runtime.session import Session
-
-Step = tuple[str, tuple[Any, ...], dict[str, Any]]
-
-
-@dataclass
-class Target:
-    """What a name means now. Rebuilding a module changes this in place, and raises `version`.
-
-    Attributes
-    ----------
-    session : Session
-        Whose device it runs on.
-    info : FunctionInfo
-        What the source says about it.
-    loaded : Loaded or None
-        Its module; None once the name is gone.
-    module : str
-        What the module is called for people.
-    owner : Module
-        Keeps the module alive while any of its functions is held.
-    broken : SlangNbError or None
-        Why the module could not be rebuilt after a module that it imports changed.
-    version : int
-        Counts the rebuilds.
-    """
-
-    session: Session
-    info: FunctionInfo
-    loaded: Loaded | None
-    module: str
-    owner: Module
-    broken: SlangNbError | None = None
-    version: int = 0
-
-    def point_to(self, info: FunctionInfo, loaded: Loaded) -> None:
-        """Mean the function of a newly built module from now on."""
-        self.info, self.loaded, self.broken = info, loaded, None
-        self.version += 1
-
-    def vanish(self, reason: SlangNbError | None) -> None:
-        """Mean nothing from now on; a call says why."""
-        self.broken = reason
-        self.loaded = None
-        self.version += 1
 
 
 class Function:
@@ -85,6 +40,15 @@ class Function:
     Call it as SlangPy functions are called: arguments by position or name, ``_result="numpy"``, ``"tensor"`` or a
     tensor to fill. ``f.bwds(...)`` is the backward pass: it writes the gradients of the arguments, starting from
     zero (or adding to what is there, with ``accumulate=True``), from the gradient that ``_result`` carries.
+
+    Attributes
+    ----------
+    target : Target
+        What its name means now.
+    steps : tuple
+        What ``map``, ``set``, ``constants`` and their kin were called with, in turn.
+    is_backward : bool
+        Whether this is a backward pass.
 
     Raises
     ------
@@ -104,22 +68,22 @@ class Function:
     array([1., 4., 9.], dtype=float32)
     """
 
-    def __init__(self, target: Target, chain: tuple[Step, ...] = (), backward: bool = False) -> None:
-        self._target = target
-        self._chain = chain
-        self._backward = backward
+    def __init__(self, target: Target, steps: tuple[Step, ...] = (), is_backward: bool = False) -> None:
+        self.target = target
+        self.steps = steps
+        self.is_backward = is_backward
         self._bwds: Function | None = None
         self._key_function = key_functions().get
         self._renew()
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Run the function; see the class for the convention."""
-        target = self._target
+        target = self.target
         if target.version != self._version:
             self._renew()
         if not target.session.entered:
             target.session.enter()
-        accumulate = self._backward and self._pop_accumulate(kwargs)
+        accumulate = self.is_backward and self._pop_accumulate(kwargs)
         values = (*args, *kwargs.values())
         if self._met_library and (library := library_of(values)) is not None:
             return library.call(self, args, kwargs)
@@ -132,7 +96,7 @@ class Function:
             return self._noted(result, recent.writes)
         own = self._own_last
         if own is not None and own.fits(kwargs, values, accumulate):
-            if self._backward:
+            if self.is_backward:
                 self._check_stale(args, kwargs)
             return own.launch({**dict(enumerate(args)), **kwargs})
         if has_lists(values):
@@ -150,15 +114,15 @@ class Function:
         if plan.recheck and (self._passed is None or not self._passed.fits(kwargs, values)):
             bound = self._checked(args, kwargs)
             self._audit(bound, args, kwargs)  # again, since a loop may run more often now
-            if self._backward and bound is not None and not (plan.own and wants_own(values, True)):
+            if self.is_backward and bound is not None and not (plan.own and wants_own(values, True)):
                 check_sums(target.session, bound)
             self._passed = remember(plan, args, kwargs)
         elif plan.writes and (sizes := sizes_of(values)) != plan.sizes:
             self._checked(args, kwargs)  # the plan's key does not tell shapes, and an output may be too small now
             plan.sizes = sizes
-        if self._backward:
+        if self.is_backward:
             self._check_stale(args, kwargs)
-        if plan.own and wants_own(values, self._backward):
+        if plan.own and wants_own(values, self.is_backward):
             return self._own(plan, args, kwargs, accumulate)
         try:
             if plan.plain and plan.guarded:
@@ -170,7 +134,7 @@ class Function:
 
     def _noted(self, result: Any, written: Iterable[slangpy.Tensor], values: Iterable[Any] = ()) -> Any:
         """Take note of the tensors that the call wrote, and of the values that it made them of."""
-        writes = self._target.session.writes
+        writes = self.target.session.writes
         for t in written:
             writes.wrote(t, values)
         if type(result) is tensor_class():
@@ -182,18 +146,18 @@ class Function:
         result: Any = kwargs.get("_result", args[-1] if args else None)
         if type(result) is tensor_class():
             inputs = [v for v in (*args, *kwargs.values()) if v is not result]
-            self._target.session.writes.check(result, inputs, self._target.info.name)
+            self.target.session.writes.check(result, inputs, self.target.info.name)
 
     def _own(self, plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any], accumulate: bool) -> Any:
         """Run the call by our own kernel, or by SlangPy's if ours cannot."""
-        bound = bind(self._target.info, args, kwargs)
+        bound = bind(self.target.info, args, kwargs)
         assert bound is not None  # plan.own says so
         try:
-            launch = own_launch(self, bound, accumulate, self._backward)
+            launch = own_launch(self, bound, accumulate, self.is_backward)
         except NotFusedError as reason:
-            refuse_lost_gradients(bound, self._backward, str(reason))
-            if self._backward:
-                check_sums(self._target.session, bound)
+            refuse_lost_gradients(bound, self.is_backward, str(reason))
+            if self.is_backward:
+                check_sums(self.target.session, bound)
             result = self._guarded(plan, args, kwargs, accumulate)
             return self._noted(result, plan.written(args, kwargs), (*args, *kwargs.values()))
         self._own_last = own_recent(plan.node, kwargs, (*args, *kwargs.values()), accumulate, launch)
@@ -201,11 +165,11 @@ class Function:
 
     def _guarded(self, plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any], accumulate: bool) -> Any:
         """Run SlangPy's kernel; at the first time the guard's child compiles it first."""
-        target = self._target
+        target = self.target
         if plan.guarded:
             return plan.run(args, kwargs, accumulate, target.session.wait)
-        chain = (*self._chain, *gradient_mark(args, kwargs))
-        target.session.compile_kernel_first(target, chain, self._backward, args, kwargs)
+        chain = (*self.steps, *gradient_mark(args, kwargs))
+        target.session.compile_kernel_first(target, chain, self.is_backward, args, kwargs)
         with captured_log():
             result = plan.run(args, kwargs, accumulate, target.session.wait)
         target.session.wait()  # an endless kernel shows itself here, where it can be interrupted
@@ -214,41 +178,41 @@ class Function:
 
     def _pop_accumulate(self, kwargs: dict[str, Any]) -> bool:
         """``accumulate=True`` is ours, unless the function has a parameter of that name."""
-        signature = self._target.info.signature
+        signature = self.target.info.signature
         if "accumulate" in kwargs and not (signature and any(p.name == "accumulate" for p in signature.parameters)):
             return bool(kwargs.pop("accumulate"))
         return False
 
     def _first(self, key: Hashable, args: tuple[Any, ...], kwargs: dict[str, Any], accumulate: bool) -> Any:
         """The first call with arguments of these kinds: check, compile in the guard's child, then run."""
-        target, library = self._target, library_of((*args, *kwargs.values()))
-        loaded = self._loaded()
+        target, library = self.target, library_of((*args, *kwargs.values()))
+        loaded = self.target.require()
         if library is not None:
             self._met_library = True
             return library.call(self, args, kwargs)
-        if not self._backward and (typed := in_double(self, args, kwargs, self._doubles)) is not None:
+        if not self.is_backward and (typed := in_double(self, args, kwargs, self._doubles)) is not None:
             return typed(*args, **kwargs)
         bound = self._checked(args, kwargs)
-        if bound is not None and self._backward:
+        if bound is not None and self.is_backward:
             warn_of_overwritten_inputs(bound)
             check_branch_reads(target.session.backend, bound, target.session.texts_of(target.owner))
-        mapped = any(method == "map" for method, _, _ in self._chain)
-        chain = (*self._chain, *gradient_mark(args, kwargs))
+        mapped = any(method == "map" for method, _, _ in self.steps)
+        chain = (*self.steps, *gradient_mark(args, kwargs))
         try:
-            plan = make_plan(self._node(loaded, chain), target.info, bound, args, kwargs, self._backward, mapped)
+            plan = make_plan(self._node(loaded, chain), target.info, bound, args, kwargs, self.is_backward, mapped)
         except slangpy_errors() as error:
             raise self._translated(error, args, kwargs) from None
-        plan.own = "_thread_count" not in kwargs and can_be_own(bound, self._chain)
-        if self._backward:
+        plan.own = "_thread_count" not in kwargs and can_be_own(bound, self.steps)
+        if self.is_backward:
             self._check_stale(args, kwargs)
         if bound is not None:
-            if plan.own and wants_own((*args, *kwargs.values()), self._backward):
+            if plan.own and wants_own((*args, *kwargs.values()), self.is_backward):
                 result = self._own(plan, args, kwargs, accumulate)
                 self._plans[key] = plan
                 return result
             self._audit(bound, args, kwargs)
-            refuse_lost_gradients(bound, self._backward, "its arguments are of kinds that only SlangPy takes")
-            if self._backward:
+            refuse_lost_gradients(bound, self.is_backward, "its arguments are of kinds that only SlangPy takes")
+            if self.is_backward:
                 check_sums(target.session, bound)
         else:
             self._audit(None, args, kwargs)
@@ -257,7 +221,7 @@ class Function:
         except slangpy_errors() as error:
             raise self._translated(error, args, kwargs) from None
         self._plans[key] = plan
-        if self._backward and bound is not None:
+        if self.is_backward and bound is not None:
             look_at_gradients(target.session, bound)
         return self._noted(result, plan.written(args, kwargs), (*args, *kwargs.values()))
 
@@ -266,51 +230,43 @@ class Function:
             bound = self._checked(args, kwargs)
         except CallError as better:
             return better
-        return call_error(error, self._target.info, bound, self._target.session.sources_of(self._target.owner))
+        return call_error(error, self.target.info, bound, self.target.session.sources_of(self.target.owner))
 
     def _checked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Bound | None:
         """Bind and check the arguments; None where only SlangPy can bind them."""
-        return check_arguments(self._target, self._loaded(), self._chain, self._backward, args, kwargs)
+        return check_arguments(self.target, self.target.require(), self.steps, self.is_backward, args, kwargs)
 
     def _audit(self, bound: Bound | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Refuse a backward call whose gradient the compiler gets wrong."""
-        target = self._target
-        if not self._backward:
+        if not self.is_backward:
             return
         # What a chain changes is how the call is mapped and run, and constants: not what the compiler gets wrong.
         if bound is not None:
-            audit(Call(target.session, target.owner, self._loaded(), bound, bound.signature.name))
+            audit(Call.of(self.target, bound))
         elif (call := call_to_audit(self, args, kwargs)) is not None:
             audit(call)
 
-    def _loaded(self) -> Loaded:
-        target = self._target
-        if target.broken is not None:
-            raise target.broken
-        if target.loaded is None:
-            raise CallError(
-                f"{target.info.name} is no longer defined in {target.module}",
-                function=target.info.name,
-                remedy="run the cell that defines it again",
-            )
-        return target.loaded
-
     def _node(self, loaded: Loaded, chain: tuple[Step, ...]) -> FunctionNode:
-        node: Any = function_node(loaded, self._target.info.name, self._target.info.own)
+        node: Any = function_node(loaded, self.target.info.name, self.target.info.own)
         for method, args, kwargs in chain:
             if method == "constants":
-                args = (self._checked_constants(*args),)  # again, since the module may declare others now
+                args = (constants_of(self.target, *args),)  # again, since the module may declare others now
             node = getattr(node, method)(*args, **kwargs)
-        return node.bwds if self._backward else node
+        return node.bwds if self.is_backward else node
 
     def _with(self, method: str, *args: Any, **kwargs: Any) -> Function:
-        return Function(self._target, (*self._chain, (method, args, kwargs)), self._backward)
+        return Function(self.target, (*self.steps, (method, args, kwargs)), self.is_backward)
+
+    @property
+    def session(self) -> Session:
+        """The session that it runs on."""
+        return self.target.session
 
     @property
     def bwds(self) -> Function:
         """The backward pass: arguments as in the forward call, and ``_result`` with the gradient to start from."""
         if self._bwds is None:
-            self._bwds = Function(self._target, self._chain, True)
+            self._bwds = Function(self.target, self.steps, True)
         return self._bwds
 
     def map(self, *args: Any, **kwargs: Any) -> Function:
@@ -329,13 +285,8 @@ class Function:
         CallError
             For names that the source does not declare ``extern static const``, and values of other types.
         """
-        self._loaded()  # says why there is none
-        return self._with("constants", self._checked_constants(constants))
-
-    def _checked_constants(self, constants: Mapping[str, Any]) -> dict[str, Any]:
-        """Give constants as their module declares them now."""
-        target = self._target
-        return checked(target.info.name, declared(target.session.loaded_of(target.owner)), constants)
+        self.target.require()  # says why there is none
+        return self._with("constants", constants_of(self.target, constants))
 
     def return_type(self, return_type: type | str) -> Function:
         """Say what the result shall be, as in SlangPy: ``"numpy"``, ``"tensor"`` or a class."""
@@ -348,44 +299,44 @@ class Function:
     @property
     def slangpy(self) -> FunctionNode:
         """SlangPy's own function, without any of the checks."""
-        return self._node(self._loaded(), self._chain)
+        return self._node(self.target.require(), self.steps)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
         node = self.slangpy  # append_to, dispatch, prelude, ...: a SlangPy function in all other ways
         if not hasattr(node, name):
-            raise AttributeError(no_attribute(self._target.info.name, name, [*dir(type(self)), *dir(node)]))
+            raise AttributeError(no_attribute(self.target.info.name, name, [*dir(type(self)), *dir(node)]))
         return getattr(node, name)
 
     @property
     def source(self) -> str:
         """The Slang text of the function."""
-        return self._target.info.source
+        return self.target.info.source
 
     @property
     def info(self) -> FunctionInfo:
         """Parameters, types and differentiability, as data."""
-        return self._target.info
+        return self.target.info
 
     def _renew(self) -> None:
         """Say what the function is now, for ``help``, ``f?`` and tab completion; forget the plans of the old one."""
-        info = self._target.info
-        self._plans, self._version = {}, self._target.version
+        info = self.target.info
+        self._plans, self._version = {}, self.target.version
         self._recent: Recent | None = None  # what may be called without a look
         self._passed: Recent | None = None  # what passed the checks that are made at every call
         self._own_last: OwnRecent | None = None
         self._doubles: dict[str, Function] = {}  # a generic function with its types, by its name with these
         self._met_library = False  # whether a library's values came before
         self.__name__ = self.__qualname__ = info.name
-        self.__doc__ = describe(info, self._target.module)
+        self.__doc__ = describe(info, self.target.module)
         self.__signature__ = python_signature(info)
 
     def __repr__(self) -> str:
-        info = self._target.info
+        info = self.target.info
         text = " | ".join(str(s) for s in info.overloads) or f"generic {info.name}"
         marks = ["differentiable"] if info.differentiable else []
-        name = ".bwds" if self._backward else ""
+        name = ".bwds" if self.is_backward else ""
         return f"<slang function{name} {text}{' [differentiable]' if marks else ''}>"
 
 

@@ -14,7 +14,7 @@ from slangnb.devices.caches import KnownGood
 from slangnb.devices.guard import Guard, Verdict
 from slangnb.devices.wire import UndescribableError, describe
 from slangnb.errors import CompileError, Diagnostic
-from slangnb.runtime.function import Step
+from slangnb.runtime.target import Step
 from slangnb.runtime.translate import COMPILER_ERROR, compile_error
 
 _ENDS = {

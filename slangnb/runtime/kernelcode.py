@@ -45,9 +45,9 @@ def kernel_code(function: Function, target: str = "slang", backward: bool = Fals
             function=name,
             remedy=f"write a function that calls {name} with the types you mean, and ask for its code",
         )
-    session = function._target.session
+    session = function.session
     node = function.bwds.slangpy if backward else function.slangpy
-    layout = function._loaded().module.layout
+    layout = function.target.require().module.layout
 
     def sample(t: TypeInfo) -> Any:
         if t.kind not in ("scalar", "vector", "matrix", "array"):
@@ -84,9 +84,9 @@ def _translate(function: Function, text: str, target: str) -> str:
             f"code for {target} needs the Slang compiler's command line, slangc",
             remedy="pip install slangtorch brings one, or put slangc on PATH",
         )
-    session = function._target.session
+    session = function.session
     with tempfile.TemporaryDirectory() as folder:
-        for unit in session._graph.chain(function._target.owner._key):
+        for unit in session.graph.chain(function.target.owner._key):
             Path(folder, f"{unit.module}.slang").write_text(unit.text)
         kernel = Path(folder, "kernel.slang")
         kernel.write_text(text)

@@ -20,7 +20,7 @@ from slangnb.runtime.checks import has_gradient, leaves
 from slangnb.runtime.saying import warn
 
 if TYPE_CHECKING:
-    from slangnb.runtime.function import Step
+    from slangnb.runtime.target import Step
 
 
 def check_branch_reads(backend: Backend, bound: Bound, texts: Iterable[str]) -> None:

@@ -10,8 +10,9 @@ from slangnb.compiler.loading import Loaded
 from slangnb.compiler.reflection import FunctionInfo, ModuleInfo
 from slangnb.compiler.special import specialised
 from slangnb.errors import SlangNbError
-from slangnb.runtime.function import Function, Target
+from slangnb.runtime.function import Function
 from slangnb.runtime.special import SpecialFunction
+from slangnb.runtime.target import Target
 
 if TYPE_CHECKING:
     from slangnb.runtime.session import Session

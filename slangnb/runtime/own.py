@@ -131,9 +131,8 @@ def own_launch(function: Function, bound: Bound, accumulate: bool, backward: boo
     NotFusedError
         If only SlangPy can make the call.
     """
-    target = function._target
     seeds = {"result": bound.result.grad_in} if backward else {}
-    call = Call(target.session, target.owner, function._loaded(), bound, bound.signature.name, seeds=seeds)
+    call = Call.of(function.target, bound, seeds=seeds)
     return _backward(call, accumulate) if backward else _forward(call)
 
 

@@ -21,12 +21,12 @@ from slangnb.errors import BackendError, CompileError
 from slangnb.runtime import forking, guarding
 from slangnb.runtime.building import Builder, check_name, for_slangpy, make_source, opened, read_file
 from slangnb.runtime.entry import Entry
-from slangnb.runtime.function import Step, Target
 from slangnb.runtime.fused.plans import Plans
 from slangnb.runtime.fused.pool import Pool
 from slangnb.runtime.fused.tuned import Tuned
 from slangnb.runtime.module import Module
 from slangnb.runtime.stale import Writes
+from slangnb.runtime.target import Step, Target
 
 if TYPE_CHECKING:
     import slangpy
@@ -67,7 +67,7 @@ class Session:
         self, backend: str | None = None, guard: bool | None = None, guard_seconds: float = GUARD_SECONDS
     ) -> None:
         self.guard_enabled = os.environ.get("SLANGNB_GUARD", "on").lower() != "off" if guard is None else guard
-        self._graph = Graph()
+        self.graph = Graph()  # what is compiled, and what imports what
         self._modules: dict[str, Module] = {}
         self._unnamed: weakref.WeakValueDictionary[str, Module] = weakref.WeakValueDictionary()
         self._reading: list[Path] = []
@@ -93,7 +93,7 @@ class Session:
         if self.guard_enabled:
             self.guard.start()
         self.pool, self.plans, self.tuned = Pool(self.device), Plans(), Tuned(tuning_file(backend.key))
-        self._builder = Builder(self.device, self._graph, self._check_module, self._need_file)
+        self._builder = Builder(self.device, self.graph, self._check_module, self._need_file)
 
     @property
     def backend(self) -> Backend:
@@ -126,9 +126,9 @@ class Session:
         self.guard.close()
         self._open(chosen, self.guard.seconds)
         for key, module in self._alive().items():
-            for unit in self._graph.chain(key):
+            for unit in self.graph.chain(key):
                 self._builder.build(unit)
-            self._publish(self._graph[key], module)
+            self._publish(self.graph[key], module)
 
     def compile(
         self,
@@ -195,21 +195,21 @@ class Session:
 
     def _need_file(self, path: Path) -> Unit:
         self.load(path)
-        return self._graph[str(path)]
+        return self.graph[str(path)]
 
     def _install(self, unit: Unit, keep: bool, force: bool) -> Module:
-        before = self._graph.get(unit.key)
+        before = self.graph.get(unit.key)
         if force:
             self._builder.rename(unit)
         module = (self._modules if keep else self._unnamed).get(unit.key)
         changed = before is None or before.module != unit.module
         self._builder.build(unit)  # raises CompileError before anything has changed
-        self._graph.put(unit)
+        self.graph.put(unit)
         if module is None:
             module = Module(self, unit.source.label, unit.key)
             (self._modules if keep else self._unnamed)[unit.key] = module
             if not keep:
-                weakref.finalize(module, self._graph.remove, unit.key)
+                weakref.finalize(module, self.graph.remove, unit.key)
         self._publish(unit, module)
         if changed:
             self._rebuild_dependents(unit.key)
@@ -222,7 +222,7 @@ class Session:
     def _rebuild_dependents(self, key: str) -> None:
         """Build again what imports `key`; what does not compile any more says so when it is called."""
         alive = self._alive()
-        for unit in self._graph.dependents(key):
+        for unit in self.graph.dependents(key):
             if (module := alive.get(unit.key)) is None:
                 continue
             try:
@@ -248,7 +248,7 @@ class Session:
 
     def _check_module(self, unit: Unit) -> None:
         if self.guard_enabled:
-            guarding.check_module(self.guard, self._known, self._graph, unit, self._builder.sources)
+            guarding.check_module(self.guard, self._known, self.graph, unit, self._builder.sources)
 
     def compile_kernel_first(
         self, target: Target, chain: tuple[Step, ...], backward: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -261,7 +261,7 @@ class Session:
             If the compiler reports an error, crashes, or gives no answer.
         """
         if self.guard_enabled:
-            units = self._graph.chain(target.owner._key)
+            units = self.graph.chain(target.owner._key)
             guarding.check_kernel(self.guard, self._known, units, target.info, chain, backward, args, kwargs)
 
     def kernel(self, text: str, entry: str, owner: Module | None) -> slangpy.ComputeKernel:
@@ -281,7 +281,7 @@ class Session:
         CompileError
             If the compiler reports an error, crashes, or gives no answer.
         """
-        return self._builder.kernel(text, entry, self._graph.chain(owner._key) if owner else [], self._check_text)
+        return self._builder.kernel(text, entry, self.graph.chain(owner._key) if owner else [], self._check_text)
 
     def _check_text(self, name: str, text: str, entry: str, units: list[Unit]) -> None:
         if self.guard_enabled:
@@ -315,15 +315,15 @@ class Session:
 
     def sources_of(self, module: Module) -> Mapping[str, Source]:
         """Give the sources of a module and of all that it imports, by hashed name."""
-        return {u.module: u.source for u in self._graph.chain(module._key)}
+        return {u.module: u.source for u in self.graph.chain(module._key)}
 
     def texts_of(self, module: Module) -> list[str]:
         """Give the texts of these sources."""
-        return [u.source.text for u in self._graph.chain(module._key)]
+        return [u.source.text for u in self.graph.chain(module._key)]
 
     def loaded_of(self, module: Module) -> list[Loaded]:
         """Give what these are compiled to."""
-        return [self._builder.result(u)[0] for u in self._graph.chain(module._key)]
+        return [self._builder.result(u)[0] for u in self.graph.chain(module._key)]
 
     def __repr__(self) -> str:
         closed = "" if self._closed is None else ", closed"

@@ -6,7 +6,8 @@ from typing import Any
 
 from slangnb.compiler.special import Special
 from slangnb.errors import CallError
-from slangnb.runtime.function import Function, Target
+from slangnb.runtime.function import Function
+from slangnb.runtime.target import Target
 
 
 class SpecialFunction(Function):

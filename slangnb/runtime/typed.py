@@ -20,23 +20,24 @@ def in_double(
 
     SlangPy would pass Python's numbers to it as float. Those that are `known` by their names are not made again.
     """
-    target = function._target
+    target = function.target
     name = inferred(target.info, args, kwargs)
     if name is None or "double" not in name.partition("<")[2][:-1].split(", "):
         return None
-    special = specialised(function._loaded(), name) if name not in known else None
+    special = specialised(target.require(), name) if name not in known else None
     if special is not None:
         info = replace(target.info, name=name, overloads=(special.signature,))
-        known[name] = type(function)(replace(target, info=info), function._chain)
+        known[name] = type(function)(replace(target, info=info), function.steps)
     return known.get(name)
 
 
 def call_to_audit(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
     """Describe a backward call of a generic function; None if its arguments do not tell the types."""
-    target, loaded = function._target, function._loaded()
+    target = function.target
+    loaded = target.require()
     name = inferred(target.info, args, kwargs)
     special = specialised(loaded, name) if name is not None else None
     if special is None:
         return None
     bound = bind_one(special.signature, args, kwargs, need_outputs=False)
-    return Call(target.session, target.owner, loaded, bound, special.call, special.prelude)
+    return Call.of(target, bound, special.call, special.prelude)

@@ -151,12 +151,12 @@ def test_two_hundred_edits_are_never_stale(session: Any) -> None:
 
 
 def test_unnamed_cells_die_with_their_functions(session: Any) -> None:
-    units = len(list(session._graph))
+    units = len(list(session.graph))
     made = [session.compile(f"float passing(float x) {{ return x + {i}; }}").passing for i in range(5)]
-    assert made[4](1.0) == 5.0 and len(list(session._graph)) == units + 5
+    assert made[4](1.0) == 5.0 and len(list(session.graph)) == units + 5
     del made
     gc.collect()
-    assert len(list(session._graph)) <= units
+    assert len(list(session.graph)) <= units
 
 
 def test_generic_and_overloaded_functions(session: Any) -> None:

@@ -67,7 +67,7 @@ class Sources:
 
 def current_sources() -> Sources:
     """Give the named cells of the current session, if there is one; makes none."""
-    return Sources(session()._graph if has_session() else ())
+    return Sources(session().graph if has_session() else ())
 
 
 def write(units: Iterable[Unit], folder: Path) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from slangnb.compiler.loading import Loaded
     from slangnb.runtime.module import Module
     from slangnb.runtime.session import Session
+    from slangnb.runtime.target import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +67,30 @@ class Call:
     loaded: Loaded
     bound: Bound
     text: str
-    prelude: str = ""
-    tangents: Mapping[str, Any] = field(default_factory=dict)
-    seeds: Mapping[str, Any] = field(default_factory=dict)
+    prelude: str
+    tangents: Mapping[str, Any]
+    seeds: Mapping[str, Any]
+
+    @classmethod
+    def of(
+        cls,
+        target: Target,
+        bound: Bound,
+        text: str = "",
+        prelude: str = "",
+        *,
+        tangents: Mapping[str, Any] = NOTHING,
+        seeds: Mapping[str, Any] = NOTHING,
+    ) -> Call:
+        """Describe a call of what a name means now; without a text, the kernel writes the name.
+
+        Raises
+        ------
+        CallError, CompileError, BackendError
+            If it means nothing any more.
+        """
+        text = text or bound.signature.name
+        return cls(target.session, target.owner, target.require(), bound, text, prelude, tangents, seeds)
 
     def prepare(self, wish: Wish) -> Prepared:
         """Find or make the launch.
