@@ -79,7 +79,13 @@ def find(function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any], t
 def _inferred(function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Special | None:
     """Give a generic function with the types of its arguments; None for other functions, or if they do not tell."""
     name = inferred(function.info, args, kwargs)
-    found = function.target.owner._find(name, AttributeError) if name is not None else None
+    if name is None:
+        return None
+    function.target.require()  # says why there is none
+    try:
+        found = function.target.owner[name]
+    except KeyError:  # of several generic overloads, none is meant by the types alone
+        return None
     return found.special if isinstance(found, SpecialFunction) else None
 
 

@@ -58,6 +58,22 @@ def test_generic_with_types_written(module: Any) -> None:
         sn.grad(module.square)(module)
 
 
+def test_generic_overloads_are_refused(session: Any) -> None:
+    one = "[Differentiable] T both<T : __BuiltinFloatingPointType>(T x) { return x * x; }"
+    two = "[Differentiable] T both<T : __BuiltinFloatingPointType>(T x, T y) { return x * y; }"
+    m = session.compile(f"{one}\n{two}")
+    with pytest.raises(sn.GradientError, match="both is overloaded or generic; grad cannot tell which is meant"):
+        sn.grad(m.both)(x=2.0)
+
+
+def test_generic_function_that_is_gone_says_so(session: Any) -> None:
+    text = "[Differentiable] T {}<T : __BuiltinFloatingPointType>(T x) {{ return x * x; }}"
+    f = session.compile(text.format("gone"), "generic_gone").gone
+    session.compile(text.format("other"), "generic_gone")
+    with pytest.raises(sn.CallError, match="gone is no longer defined in generic_gone"):
+        sn.grad(f)(x=2.0)
+
+
 def test_methods(module: Any) -> None:
     light = {"power": 2.0, "at": [1.0, 2.0, 3.0]}
     value, grads = sn.value_and_grad(module["Light::intensity"])(self=light, x=X)
