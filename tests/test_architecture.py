@@ -15,6 +15,15 @@ PACKAGE = Path(slangnb.__file__).parent
 #: A folder may import what stands left of it, and itself.
 ORDER = ["errors", "compiler", "devices", "runtime", "autodiff", "interop", "views", "notebook", "cli"]
 MODULES = sorted(PACKAGE.rglob("*.py"))
+#: Private names of others that are read, and why.
+PRIVATE = {
+    "os._exit": "ends a child process without its parent's cleaning up",
+    "sys._getframe": "the caller's line, for a warning",
+    "torch._C": "what says how torch computes now is not public, and the public way to its stream is slow",
+    "parser._option_string_actions": "argparse does not list its options otherwise",
+}
+#: A module has none but private names, since Slang functions may have any; these are read within its room.
+OF_MODULES = {"_key", "_label", "_adopt", "_break"}
 
 
 def imported(path: Path) -> set[str]:
@@ -45,6 +54,25 @@ def test_arrows_run_one_way(path: Path) -> None:
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_modules_are_small(path: Path) -> None:
     assert len(path.read_text().splitlines()) <= 400
+
+
+def private_reads(path: Path) -> set[str]:
+    """Give the private attributes of other objects that a module reads; not Jupyter's ``_repr_html_`` and its kin."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if not isinstance(node, ast.Attribute) or not node.attr.startswith("_") or node.attr.endswith("_"):
+            continue
+        if ast.unparse(node.value) in ("self", "cls", "super()"):
+            continue
+        if room(path) == "runtime" and node.attr in OF_MODULES:
+            continue
+        found.add(ast.unparse(node))
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_no_module_reads_what_is_private_to_another(path: Path) -> None:
+    assert private_reads(path) <= set(PRIVATE)
 
 
 def loaded_by(statement: str) -> set[str]:
