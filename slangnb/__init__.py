@@ -24,9 +24,9 @@ if TYPE_CHECKING:
         SlangNbError,
     )
     from slangnb.notebook.extension import load_ipython_extension, unload_ipython_extension
+    from slangnb.runtime.new_tensor import tensor
     from slangnb.runtime.parameter import Parameter
     from slangnb.runtime.session import Session, session
-    from slangnb.runtime.tensors import tensor
     from slangnb.views import show
 
 # Imported on first use: `import slangnb` must not load SlangPy before a driver is in place.
@@ -46,7 +46,7 @@ _HOMES = {
     "Parameter": "slangnb.runtime.parameter",
     "Session": "slangnb.runtime.session",
     "session": "slangnb.runtime.session",
-    "tensor": "slangnb.runtime.tensors",
+    "tensor": "slangnb.runtime.new_tensor",
     "show": "slangnb.views",
     "torch": "slangnb.interop.torch",
     "load_ipython_extension": "slangnb.notebook.extension",

@@ -15,6 +15,19 @@ PACKAGE = Path(slangnb.__file__).parent
 #: A folder may import what stands left of it, and itself.
 ORDER = ["errors", "compiler", "devices", "runtime", "autodiff", "interop", "views", "notebook", "cli"]
 MODULES = sorted(PACKAGE.rglob("*.py"))
+#: Modules that import each other: a source of numbers and its kinds, and a model and the figure that draws it late.
+CYCLES = [
+    {
+        "views.adapters",
+        "views.device_panel",
+        "views.device_source",
+        "views.source",
+        "views.tensor_arrays",
+        "views.textures",
+    },
+    {"views.flow", "views.flow_figure"},
+    {"views.scatter", "views.scatter_figure"},
+]
 #: Private names of others that are read, and why.
 PRIVATE = {
     "os._exit": "ends a child process without its parent's cleaning up",
@@ -39,6 +52,40 @@ def imported(path: Path) -> set[str]:
     return found
 
 
+def imports_of(path: Path) -> set[str]:
+    """Give the modules of slangnb that a module imports, anywhere but for its types alone."""
+    tree, found = ast.parse(path.read_text()), set()
+    typing = {
+        id(n)
+        for i in ast.walk(tree)
+        if isinstance(i, ast.If) and "TYPE_CHECKING" in ast.dump(i.test)
+        for statement in i.body
+        for n in ast.walk(statement)
+    }
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.ImportFrom) or id(node) in typing or not node.module:
+            continue
+        for name in (node.module, *(f"{node.module}.{a.name}" for a in node.names)):
+            if (PACKAGE.parent / name.replace(".", "/")).with_suffix(".py") in MODULES:
+                found.add(name)
+    return found
+
+
+def cycles() -> list[set[str]]:
+    """Give the groups of modules that import each other, directly or by others."""
+    names = {".".join(p.relative_to(PACKAGE.parent).with_suffix("").parts): imports_of(p) for p in MODULES}
+    reached = {name: set(found) for name, found in names.items()}
+    changed = True
+    while changed:
+        changed = False
+        for found in reached.values():
+            more = found.union(*(reached[n] for n in found))
+            changed |= len(more) > len(found)
+            found |= more
+    groups = {frozenset(n for n in found if name in reached[n]) for name, found in reached.items() if name in found}
+    return sorted(map(set, groups), key=sorted)
+
+
 def room(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
@@ -54,6 +101,10 @@ def test_arrows_run_one_way(path: Path) -> None:
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_modules_are_small(path: Path) -> None:
     assert len(path.read_text().splitlines()) <= 400
+
+
+def test_modules_import_each_other_in_views_alone() -> None:
+    assert [{n.removeprefix("slangnb.") for n in group} for group in cycles()] == CYCLES
 
 
 def private_reads(path: Path) -> set[str]:

@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from slangnb.compiler.reflection import FunctionInfo, TypeInfo
+from slangnb.compiler.reflection import REAL, FunctionInfo, TypeInfo
 from slangnb.compiler.special import Special, inferred
 from slangnb.errors import CallError, GradientError
 from slangnb.runtime.binding import EXTRAS, Bound, bind, too_many
 from slangnb.runtime.checks import called
 from slangnb.runtime.constants import constants_of
 from slangnb.runtime.function import Function
-from slangnb.runtime.fused.job import REAL
 from slangnb.runtime.saying import warn_once
 from slangnb.runtime.special import SpecialFunction
 

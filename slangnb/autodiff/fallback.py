@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from slangnb.autodiff.callee import Callee
-from slangnb.compiler.reflection import TypeInfo
+from slangnb.compiler.reflection import PLAIN_KINDS, REAL, TypeInfo
 from slangnb.errors import CallError, GradientError
 from slangnb.runtime.binding import Slot
 from slangnb.runtime.function import Function
-from slangnb.runtime.fused.job import PLAIN_KINDS, REAL
 from slangnb.runtime.fused.values import numbers
+from slangnb.runtime.new_tensor import tensor
 from slangnb.runtime.parameter import Parameter
-from slangnb.runtime.tensors import tensor
 
 if TYPE_CHECKING:
     from slangnb.runtime.session import Session

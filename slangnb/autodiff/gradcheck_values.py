@@ -12,11 +12,10 @@ import numpy as np
 
 from slangnb.autodiff.callee import Callee
 from slangnb.autodiff.transforms import make_call
-from slangnb.compiler.reflection import TypeInfo, plain_name
+from slangnb.compiler.reflection import PLAIN_KINDS, REAL, TypeInfo, plain_name
 from slangnb.errors import GradientError
 from slangnb.runtime.function import Function
 from slangnb.runtime.fused.engine import Wish
-from slangnb.runtime.fused.job import PLAIN_KINDS, REAL
 from slangnb.runtime.fused.values import NotFusedError, numbers
 from slangnb.runtime.parameter import Parameter
 from slangnb.runtime.tensors import SCALARS, SLANG_NAMES
@@ -183,7 +182,7 @@ def _itself(array: np.ndarray) -> Any:
 
 def _as_number(session: Session, array: np.ndarray) -> Any:
     """Give one value the form that SlangPy takes: vectors and matrices as a tensor of one element."""
-    from slangnb.runtime.tensors import tensor
+    from slangnb.runtime.new_tensor import tensor
 
     return array.item() if array.ndim == 0 else tensor(array[None], session=session)
 

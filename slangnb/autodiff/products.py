@@ -11,7 +11,7 @@ from slangnb.autodiff.callee import Callee, check_function, check_names, find, w
 from slangnb.autodiff.forward_mode import check_values, refuse_constants
 from slangnb.autodiff.made import Made
 from slangnb.autodiff.transforms import as_names, make_call, prepare, split_seed, wrt_text
-from slangnb.compiler.reflection import Parameter, Signature, declare, plain_name
+from slangnb.compiler.reflection import PLAIN_KINDS, Parameter, Signature, declare, plain_name
 from slangnb.errors import CallError, GradientError
 from slangnb.runtime.binding import Bound, Slot
 from slangnb.runtime.foreign import host, library_of
@@ -19,7 +19,6 @@ from slangnb.runtime.function import Function
 from slangnb.runtime.fused.access import broadcasts
 from slangnb.runtime.fused.audit import audit
 from slangnb.runtime.fused.engine import Wish
-from slangnb.runtime.fused.job import PLAIN_KINDS
 from slangnb.runtime.fused.launch import Prepared
 from slangnb.runtime.health import look
 from slangnb.runtime.stale import Snapshot, compiled_again, copied

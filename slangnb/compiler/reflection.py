@@ -12,6 +12,11 @@ from slangnb.compiler.reading.declarations import Declaration, declarations
 if TYPE_CHECKING:
     from slangnb.compiler.loading import Loaded
 
+#: Kinds of types whose values are numbers alone, in one order.
+PLAIN_KINDS = ("scalar", "vector", "matrix", "array")
+#: Scalar types whose derivatives Slang computes.
+REAL = ("float", "half", "double")
+
 
 @dataclass(frozen=True, slots=True)
 class TypeInfo:

@@ -15,19 +15,20 @@ from slangnb.autodiff.assemble import Assembler, host_array
 from slangnb.autodiff.callee import Callee, constants_text, find
 from slangnb.autodiff.fallback import value_and_grad_by_slangpy
 from slangnb.autodiff.transforms import make_call, split_seed
-from slangnb.compiler.reflection import FunctionInfo, Parameter, TypeInfo
+from slangnb.compiler.reflection import PLAIN_KINDS, FunctionInfo, Parameter, TypeInfo
 from slangnb.errors import CallError, GradientError
 from slangnb.runtime.binding import bind
 from slangnb.runtime.checks import check_call, leaves
 from slangnb.runtime.function import Function
 from slangnb.runtime.fused.audit import audit
 from slangnb.runtime.fused.engine import Call, Wish
-from slangnb.runtime.fused.job import PLAIN_KINDS, outputs_of
+from slangnb.runtime.fused.job import outputs_of
 from slangnb.runtime.fused.values import NotFusedError
 from slangnb.runtime.health import look
+from slangnb.runtime.new_tensor import tensor
 from slangnb.runtime.special import SpecialFunction
 from slangnb.runtime.stale import Snapshot, compiled_again
-from slangnb.runtime.tensors import SCALARS, tensor
+from slangnb.runtime.tensors import SCALARS
 
 if TYPE_CHECKING:
     from slangnb.compiler.loading import Loaded

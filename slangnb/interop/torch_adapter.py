@@ -235,7 +235,7 @@ def _asked(function: Function, result: Any) -> Any:
 
 
 def _as_kind(function: Function, t: Any, kind: str) -> Any:
-    from slangnb.runtime.tensors import tensor
+    from slangnb.runtime.new_tensor import tensor
 
     array = t.detach().cpu().numpy()
     return array if kind == "numpy" else tensor(array, session=function.session)

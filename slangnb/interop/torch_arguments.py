@@ -9,7 +9,7 @@ from typing import Any
 import torch  # pyright: ignore[reportMissingImports]
 
 from slangnb.compiler.reading.declarations import declarations
-from slangnb.compiler.reflection import FunctionInfo, Parameter, TypeInfo
+from slangnb.compiler.reflection import PLAIN_KINDS, REAL, FunctionInfo, Parameter, TypeInfo
 from slangnb.errors import CallError, GradientError
 from slangnb.interop.host_calls import info_of
 from slangnb.interop.torch_bridge import Bridge, bridge_of
@@ -17,9 +17,9 @@ from slangnb.interop.torch_memory import SCALARS_OF
 from slangnb.interop.torch_values import check_readable, from_host, to_host
 from slangnb.runtime.binding import EXTRAS, bind
 from slangnb.runtime.function import Function
-from slangnb.runtime.fused.job import PLAIN_KINDS, REAL
+from slangnb.runtime.new_tensor import tensor
 from slangnb.runtime.stale import copied
-from slangnb.runtime.tensors import SCALARS, tensor
+from slangnb.runtime.tensors import SCALARS
 
 #: The name of an argument, then keys of dicts.
 Path = tuple[Any, ...]

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch  # pyright: ignore[reportMissingImports]
 
+from slangnb.compiler.reflection import PLAIN_KINDS, REAL
 from slangnb.interop.host_calls import HostCall
 from slangnb.interop.torch_ahead import Ahead, Given
 from slangnb.interop.torch_arguments import Path, TorchArguments, kind_of, replaced, replaced_error
@@ -31,7 +32,6 @@ from slangnb.interop.torch_memory import (
 from slangnb.runtime.function import Function
 from slangnb.runtime.fused.addressed import AddressedLaunch
 from slangnb.runtime.fused.engine import Call, Wish
-from slangnb.runtime.fused.job import PLAIN_KINDS, REAL
 from slangnb.runtime.fused.launch import nested
 from slangnb.runtime.fused.values import ALIGNED, NotFusedError
 from slangnb.runtime.stale import compiled_again

@@ -10,9 +10,8 @@ import numpy as np
 from IPython.display import display
 
 from slangnb.autodiff.gradcheck import GradcheckReport, gradcheck
-from slangnb.compiler.reflection import FunctionInfo, Parameter, TypeInfo, plain_name
+from slangnb.compiler.reflection import PLAIN_KINDS, FunctionInfo, Parameter, TypeInfo, plain_name
 from slangnb.errors import CompileError, GradientWarning, SlangNbError
-from slangnb.runtime.fused.job import PLAIN_KINDS
 from slangnb.runtime.tensors import SCALARS
 
 #: Elements of the random inputs.

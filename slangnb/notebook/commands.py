@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from slangnb.compiler.reading.scan import masked
 from slangnb.devices import backend as backends
 from slangnb.errors import CallError
 from slangnb.notebook import torch_cells
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 CLOSED = "closed; functions and tensors of the old device are gone, run the cells again"
 #: What no command has.
 _CODE = re.compile(r"[(){};]|\[\w")
+#: What makes a function an entry point.
+_ENTRY_POINT = re.compile(r"\[\s*(?:shader\s*\(|numthreads\s*\()")
 
 HELP = """\
 %slang devices                        the backends of this machine, and which of them work
@@ -52,6 +55,29 @@ def functions_of(module: Module) -> list[Function]:
     """Give the functions of a module in the order of their declaration."""
     found = (module[name] for name in module)
     return [f for f in found if isinstance(f, Function)]
+
+
+def summary(module: Module) -> str:
+    """Say in one line what a module defines.
+
+    Examples
+    --------
+    >>> import slangnb as sn
+    >>> print(summary(sn.session().compile("[Differentiable] float square(float x) { return x * x; }")))
+    compiled square(x) [differentiable]
+    """
+    parts = []
+    for function in functions_of(module):
+        info = function.info
+        names = ", ".join(p.name for p in info.signature.parameters) if info.signature else "..."
+        parts.append(f"{info.name}({names})" + (" [differentiable]" if info.differentiable else ""))
+    parts += [f"struct {n}" for n in module if n not in {f.info.name for f in functions_of(module)}]
+    if not parts and any(_ENTRY_POINT.search(masked(text)) for text in session().texts_of(module)):
+        return (
+            "compiled entry points, which are not called from Python: "
+            "write a plain function, as `float twice(float x) { return 2 * x; }`; slangnb makes the kernel"
+        )
+    return "compiled " + (", ".join(parts) or "an empty module: it defines no function and no struct")
 
 
 def run(magics: SlangMagics, line: str) -> None:
@@ -107,8 +133,6 @@ def _modules(magics: SlangMagics, _rest: list[str]) -> None:
 
 
 def _load(magics: SlangMagics, rest: list[str]) -> None:
-    from slangnb.notebook.magics import summary
-
     path = _one(rest, "load FILE")
     if not Path(path).exists():
         raise CallError(f"there is no file {path}", remedy=instead_of(path))

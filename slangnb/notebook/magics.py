@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import keyword
-import re
 import time
 from typing import Any
 
@@ -11,17 +10,13 @@ import traitlets
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
 from IPython.core.magic_arguments import argument, argument_group, magic_arguments
 
-from slangnb.compiler.reading.scan import masked
 from slangnb.compiler.torch_source import torch_mark
 from slangnb.errors import CallError
 from slangnb.notebook import checking, commands, torch_cells
 from slangnb.notebook.naming import owner, replaced
 from slangnb.notebook.options import parse, parse_define, target
 from slangnb.runtime.kernelcode import kernel_code
-from slangnb.runtime.module import Module
 from slangnb.runtime.session import Session, has_session, session, set_session
-
-_ENTRY_POINT = re.compile(r"\[\s*(?:shader\s*\(|numthreads\s*\()")
 
 
 @magics_class
@@ -108,7 +103,7 @@ class SlangMagics(Magics):
             print(warning.render())
         if not (options.quiet or self.quiet):
             took = f"  ({seconds * 1e3:.0f} ms)" if options.time else ""
-            print("; ".join([summary(module), *notes]) + took)
+            print("; ".join([commands.summary(module), *notes]) + took)
         for label, reason in s.take_broken():
             print(f"warning: {label} does not compile any more:\n{reason}")
         if options.check:
@@ -181,26 +176,3 @@ def empty_cell(name: str | None) -> CallError:
         "the cell is empty: `%%slang` compiles the code below it",
         remedy="write a function there, as `float twice(float x) { return 2 * x; }`; `%%slang?` shows the options",
     )
-
-
-def summary(module: Module) -> str:
-    """Say in one line what a module defines.
-
-    Examples
-    --------
-    >>> import slangnb as sn
-    >>> print(summary(sn.session().compile("[Differentiable] float square(float x) { return x * x; }")))
-    compiled square(x) [differentiable]
-    """
-    parts = []
-    for function in commands.functions_of(module):
-        info = function.info
-        names = ", ".join(p.name for p in info.signature.parameters) if info.signature else "..."
-        parts.append(f"{info.name}({names})" + (" [differentiable]" if info.differentiable else ""))
-    parts += [f"struct {n}" for n in module if n not in {f.info.name for f in commands.functions_of(module)}]
-    if not parts and any(_ENTRY_POINT.search(masked(text)) for text in session().texts_of(module)):
-        return (
-            "compiled entry points, which are not called from Python: "
-            "write a plain function, as `float twice(float x) { return 2 * x; }`; slangnb makes the kernel"
-        )
-    return "compiled " + (", ".join(parts) or "an empty module: it defines no function and no struct")

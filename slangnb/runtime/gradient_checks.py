@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from slangnb.compiler.reading.declarations import declarations
-from slangnb.compiler.reflection import FunctionInfo, Parameter, TypeInfo, plain_name
+from slangnb.compiler.reflection import PLAIN_KINDS, FunctionInfo, Parameter, TypeInfo, plain_name
 from slangnb.errors import GradientError
 from slangnb.runtime.binding import EXTRAS, Bound, Slot, fitting
 from slangnb.runtime.checks import batched, has_gradient, leaves
@@ -158,7 +158,7 @@ def _check_tensor_backward(refuse: Any, p: Parameter, argument: str, t: TypeInfo
             f"{argument!r} has a gradient, but struct {p.type.name} is not differentiable",
             f"declare it as `struct {p.type.name} : IDifferentiable`",
         )
-    if t.kind in ("scalar", "vector", "matrix", "array") and not t.differentiable:
+    if t.kind in PLAIN_KINDS and not t.differentiable:
         raise refuse(
             f"{argument!r} has a gradient, but a parameter of type {plain_name(t.name)} has no derivative",
             "make the parameter float, or pass the tensor without its gradient: x.detach()",

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from slangnb.compiler.reflection import TypeInfo, plain_name
+from slangnb.compiler.reflection import PLAIN_KINDS, TypeInfo, plain_name
 from slangnb.errors import CallError
 from slangnb.runtime.function import Function
 
@@ -50,7 +50,7 @@ def kernel_code(function: Function, target: str = "slang", backward: bool = Fals
     layout = function.target.require().module.layout
 
     def sample(t: TypeInfo) -> Any:
-        if t.kind not in ("scalar", "vector", "matrix", "array"):
+        if t.kind not in PLAIN_KINDS:
             raise CallError(
                 f"{name} has a parameter of type {plain_name(t.name)}: call it to see its kernel", function=name
             )

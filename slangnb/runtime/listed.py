@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from slangnb.compiler.reflection import FunctionInfo, TypeInfo, plain_name
+from slangnb.compiler.reflection import PLAIN_KINDS, FunctionInfo, TypeInfo, plain_name
 from slangnb.errors import CallError
 from slangnb.runtime.binding import bind
-from slangnb.runtime.fused.job import PLAIN_KINDS
 from slangnb.runtime.tensors import SCALARS
 
 #: Scalars whose vectors and arrays SlangPy takes without a buffer.

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from slangnb.compiler.reflection import PLAIN_KINDS
 from slangnb.errors import GradientError
 from slangnb.runtime.binding import Bound
 from slangnb.runtime.checks import leaves
 from slangnb.runtime.fused.audit import audit
 from slangnb.runtime.fused.engine import Call, Wish
-from slangnb.runtime.fused.job import PLAIN_KINDS
 from slangnb.runtime.fused.launch import follow
 from slangnb.runtime.fused.ports import is_plain
 from slangnb.runtime.fused.values import NotFusedError

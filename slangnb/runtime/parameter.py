@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from slangnb.compiler.reflection import REAL
 from slangnb.errors import CallError, GradientError
 from slangnb.runtime import foreign
 from slangnb.runtime.tensors import SCALARS, SLANG_NAMES, dtype_name, split_dtype
-
-_REAL = ("half", "float", "double")
 
 
 class Parameter:
@@ -52,7 +51,7 @@ class Parameter:
     def __init__(self, value: Any, dtype: Any = None) -> None:
         value = foreign.array(value)
         scalar, inner = split_dtype(dtype_name(dtype)) if dtype is not None else (_scalar_of(value), ())
-        if scalar not in _REAL:
+        if scalar not in REAL:
             raise GradientError(f"a Parameter of {scalar} has no gradient", remedy="pass dtype='float'")
         self._array = _as_array(value, scalar)
         if inner and self._array.shape[-1:] != inner:

@@ -1,4 +1,4 @@
-"""Makes SlangPy tensors from anything a person has, without the traps of `slangpy.Tensor.from_numpy`."""
+"""What tensors are made of and where they lie: element types, layouts, views, sizes."""
 
 from __future__ import annotations
 
@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from slangnb.devices.backend import is_software
-from slangnb.errors import CallError, GradientError
-from slangnb.runtime import foreign
+from slangnb.errors import CallError
 
 if TYPE_CHECKING:
     import slangpy
-
-    from slangnb.runtime.session import Session
 
 #: Slang's scalar types and the numpy types that have the same bytes.
 SCALARS = {
@@ -109,114 +106,6 @@ def packed_strides(shape: tuple[int, ...], step: int = 1) -> tuple[int, ...]:
     for n in shape[:0:-1]:
         strides.append(strides[-1] * n)
     return tuple(reversed(strides)) if shape else ()
-
-
-def as_array(data: Any, grad: bool = False) -> np.ndarray:
-    """Turn Python data into an array of a type that Slang has.
-
-    Python numbers become ``float32`` and ``int32`` (``float32`` too when a gradient is asked for); arrays keep
-    their type.
-    """
-    data = foreign.array(data)
-    if isinstance(data, np.ndarray | np.generic):
-        array = np.asarray(data)
-    else:
-        array = np.asarray(data)
-        if array.dtype.kind == "f" or (grad and array.dtype.kind in "iu"):
-            array = array.astype(np.float32)
-        elif array.dtype.kind in "iu" and -(2**31) <= array.min(initial=0) <= array.max(initial=0) < 2**31:
-            array = array.astype(np.int32)
-    if array.dtype.newbyteorder("=").name not in SLANG_NAMES:
-        raise CallError(
-            f"an array of {array.dtype} has no counterpart in Slang", remedy="cast it first, as in x.astype(np.float32)"
-        )
-    return tidy(array)
-
-
-def _check_cast(array: np.ndarray, dtype: str) -> None:
-    """Refuse a cast to integers that would wrap around, or that has no value for NaN."""
-    if np.dtype(dtype).kind not in "iu" or array.size == 0:
-        return
-    limits = np.iinfo(dtype)
-    if not (limits.min <= array.min() and array.max() <= limits.max):
-        raise CallError(
-            f"{dtype} holds {limits.min} to {limits.max}; the data goes from {array.min()} to {array.max()}"
-        )
-
-
-def tensor(data: Any, *, grad: bool = False, dtype: Any = None, session: Session | None = None) -> slangpy.Tensor:
-    """Copy data to the device of the current session as a SlangPy tensor.
-
-    Parameters
-    ----------
-    data : array_like or slangpy.Tensor
-        numpy array of any layout (strided, reversed, transposed, read-only, big-endian), nested lists, numbers, a
-        SlangPy tensor, also one of another device, a torch tensor, or what else has ``__dlpack__``, such as a JAX
-        array. It is a copy: no gradient flows to a torch tensor from here. Pass that itself to a function for that.
-    grad : bool
-        Attach a gradient of the same shape, zeroed.
-    dtype : str, type or numpy.dtype, optional
-        Element type to cast to: ``"float"``, ``"half"``, ``np.float32``, ``"float3"`` (the last axis becomes the
-        vector), ... By default that of the data; Python numbers become ``float`` or ``int``.
-    session : Session, optional
-        By default the current one.
-
-    Returns
-    -------
-    slangpy.Tensor
-        With ``.grad`` when `grad` is true.
-
-    Raises
-    ------
-    CallError
-        If the data is empty, ragged, or of a type that Slang does not have.
-    GradientError
-        If `grad` is asked for elements that have no derivative.
-
-    Examples
-    --------
-    >>> x = tensor([1, 2, 3, 4], grad=True)
-    >>> x.to_numpy(), x.grad.to_numpy()
-    (array([1., 2., 3., 4.], dtype=float32), array([0., 0., 0., 0.], dtype=float32))
-    """
-    from slangnb.runtime.session import session as current
-
-    session = session or current()
-    device = session.device  # first, since it brings the driver that `import slangpy` needs
-    import slangpy as spy
-
-    if isinstance(data, spy.Tensor):
-        check_extent(data, "the tensor")
-        if dtype is None and data.dtype.full_name not in SCALARS:
-            dtype = data.dtype.full_name if data.dtype.shape.as_tuple() == () else dtype_name(data.dtype)
-        data = data.to_numpy()
-    try:
-        array = as_array(data, grad and dtype is None)
-    except ValueError as error:
-        raise CallError(f"this is not an array: {error}") from error
-    scalar, inner = split_dtype(dtype_name(dtype)) if dtype is not None else (SLANG_NAMES[array.dtype.name], ())
-    _check_cast(array, SCALARS[scalar])
-    array = tidy(array.astype(SCALARS[scalar], copy=False))
-    if array.size == 0:
-        raise CallError(
-            f"a tensor cannot be empty; the data has shape {array.shape}",
-            remedy="SlangPy has no empty tensors: pass the numpy array itself, with _result='numpy'",
-        )
-    if inner and array.shape[-1:] != inner:
-        raise CallError(
-            f"data of shape {array.shape} does not fit {scalar}{inner[0]}: its last dimension must be {inner[0]}",
-            remedy=f"give each {inner[0]} numbers, as data.reshape(-1, {inner[0]}) does, or write dtype={scalar!r}",
-        )
-    if grad and scalar not in ("float", "half", "double"):
-        raise GradientError(f"elements of type {scalar} carry no gradient", remedy="pass dtype='float', or grad=False")
-    check_bytes(device, array.nbytes)
-    if inner:
-        t = spy.Tensor.empty(device, shape=array.shape[:-1], dtype=f"{scalar}{inner[0]}")  # pyright: ignore[reportArgumentType]
-        t.copy_from_numpy(array)
-    else:
-        t = spy.Tensor.from_numpy(device, array)
-    session.writes.forget(t)
-    return t.with_grads(zero=True) if grad else t
 
 
 def check_bytes(device: slangpy.Device, size: int) -> None:

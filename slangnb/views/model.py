@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from slangnb.compiler.reflection import REAL
 from slangnb.errors import CallError
 from slangnb.views import reduce
 from slangnb.views.measure import (
@@ -30,7 +31,7 @@ from slangnb.views.text import dtype_words, elements, number
 Role = Literal["value", "gradient"]
 #: Said of an image of floats that would be colours, were all of its numbers between 0 and 1.
 NO_COLOURS = "not drawn as colours"
-_NEARLY, _FLOATS = (-0.5, 2.0), ("float", "half", "double")
+_NEARLY = (-0.5, 2.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -352,7 +353,7 @@ def said_no_colours(value: Panel, dtype: str) -> str:
     """Say why three or four components that are nearly colours are not drawn as such; nothing of other components."""
     low, high = value.stats.min, value.stats.max
     named = value.labels in (("x", "y", "z"), ("x", "y", "z", "w"))
-    if value.kind != "facets" or not named or low is None or high is None or not dtype.startswith(_FLOATS):
+    if value.kind != "facets" or not named or low is None or high is None or not dtype.startswith(REAL):
         return ""
     if low < _NEARLY[0] or high > _NEARLY[1]:
         return ""

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from slangnb.compiler.reflection import Signature, TypeInfo
+from slangnb.compiler.reflection import REAL, Signature, TypeInfo
 from slangnb.runtime.binding import Bound
 from slangnb.runtime.fused.audit_text import SAMPLES
-from slangnb.runtime.fused.job import REAL
 from slangnb.runtime.parameter import Parameter
 
 #: Whole numbers that are on the device only: a loop that runs so often shows what is wrong with it.

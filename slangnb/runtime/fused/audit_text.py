@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from slangnb.compiler.reflection import Parameter, Signature, TypeInfo, declare, plain_name
-from slangnb.runtime.fused.job import PLAIN_KINDS, Output, components, derivative_components, outputs_of
+from slangnb.compiler.reflection import PLAIN_KINDS, REAL, Parameter, Signature, TypeInfo, declare, plain_name
+from slangnb.runtime.fused.job import Output, components, derivative_components, outputs_of
 
 ENTRY = "slangnb_audit"
 SAMPLES = 64
@@ -85,12 +85,12 @@ def _derivative(t: TypeInfo, name: str) -> str:
 def _loads(parameters: Sequence[Parameter]) -> list[str]:
     """Fill a variable for each argument from the samples."""
     lines, parts = [], [(p, numbers_of(p.type) or []) for p in parameters if p.io != "out"]
-    reals = [scalar in ("float", "half", "double") for _, own in parts for _, scalar in own]
+    reals = [scalar in REAL for _, own in parts for _, scalar in own]
     counts, at = (sum(reals), len(reals) - sum(reals)), [0, 0]
     for p, own in parts:
         lines.append(f"{declare(p.type, 'sn_v_' + p.name)};")
         for suffix, scalar in own:
-            which = 0 if scalar in ("float", "half", "double") else 1
+            which = 0 if scalar in REAL else 1
             read = f"{('sn_reals', 'sn_whole')[which]}[sn_i * {counts[which]} + {at[which]}]"
             lines.append(f"sn_v_{p.name}{suffix} = {f'{read} != 0' if scalar == 'bool' else f'{scalar}({read})'};")
             at[which] += 1

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slangnb.compiler.reflection import Parameter, TypeInfo, plain_name
+from slangnb.compiler.reflection import PLAIN_KINDS, REAL, Parameter, TypeInfo, plain_name
 from slangnb.errors import CallError, GradientError
 from slangnb.runtime.binding import Bound, Slot
 from slangnb.runtime.checks import check_value, retyped
 from slangnb.runtime.fused.access import broadcasts, call_shape, check_shared, numbered, with_access
 from slangnb.runtime.fused.given import Gathered, Given, GivenTensor
-from slangnb.runtime.fused.job import PLAIN_KINDS, REAL, Argument, Leaf, Output, outputs_of
+from slangnb.runtime.fused.job import Argument, Leaf, Output, outputs_of
 from slangnb.runtime.fused.values import NotFusedError, hold
 from slangnb.runtime.tensors import SCALARS, check_device, check_extent
 

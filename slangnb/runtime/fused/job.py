@@ -6,12 +6,9 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from slangnb.compiler.reflection import Parameter, TypeInfo
+from slangnb.compiler.reflection import PLAIN_KINDS, REAL, Parameter, TypeInfo
 
 GROUP = 256
-PLAIN_KINDS = ("scalar", "vector", "matrix", "array")
-#: Scalar types whose derivatives Slang computes.
-REAL = ("float", "half", "double")
 
 
 @dataclass(frozen=True, slots=True)

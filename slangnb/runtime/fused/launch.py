@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from slangnb.compiler.reading.calls import reached
-from slangnb.compiler.reflection import Signature, TypeInfo
+from slangnb.compiler.reflection import PLAIN_KINDS, Signature, TypeInfo
 from slangnb.runtime.fused.access import strides_in
 from slangnb.runtime.fused.blocks import block_of
 from slangnb.runtime.fused.given import Gathered
-from slangnb.runtime.fused.job import GROUP, PLAIN_KINDS, Job, Output, components, rows
+from slangnb.runtime.fused.job import GROUP, Job, Output, components, rows
 from slangnb.runtime.fused.ports import AddressedGradient, Gradient, HostGradient, Input, TensorGradient
 from slangnb.runtime.fused.slots import who_adds
 from slangnb.runtime.fused.stage import Stage, run_stages

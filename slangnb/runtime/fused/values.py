@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slangnb.compiler.reflection import TypeInfo, innermost_scalar, plain_name
+from slangnb.compiler.reflection import PLAIN_KINDS, TypeInfo, innermost_scalar, plain_name
 from slangnb.errors import CallError
-from slangnb.runtime.fused.job import PLAIN_KINDS
 from slangnb.runtime.listed import from_list
 from slangnb.runtime.parameter import Parameter
 from slangnb.runtime.tensors import SCALARS, check_device, check_extent, packed_strides, tidy
