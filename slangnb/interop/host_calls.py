@@ -133,7 +133,7 @@ class HostCall:
         function = self.function
         if any(method not in HARMLESS for method, _, _ in function.steps):
             return None
-        bound = bind(info_of(function), (), self.named, need_outputs=False)
+        bound = bind(function.info, (), self.named, need_outputs=False)
         if bound is not None and not isinstance(function, SpecialFunction):
             return Callee(bound, bound.signature.name, constants_text(function, "the call"))
         try:
@@ -153,13 +153,6 @@ class HostCall:
             array = made.to_numpy() if hasattr(made, "to_numpy") else made
             results["result"] = _numeric(info.name, array, scalar)
         return results
-
-
-def info_of(function: Function) -> FunctionInfo:
-    """Give a function's signature; that of a method or of a generic function with its types, too."""
-    if isinstance(function, SpecialFunction):
-        return FunctionInfo(function.info.name, (function.special.signature,), 1)
-    return function.info
 
 
 def written(info: FunctionInfo) -> list[Parameter]:

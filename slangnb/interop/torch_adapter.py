@@ -12,7 +12,7 @@ import torch  # pyright: ignore[reportMissingImports]
 
 from slangnb.autodiff.transforms import Transform
 from slangnb.errors import CallError, GradientError
-from slangnb.interop.host_calls import info_of, written
+from slangnb.interop.host_calls import written
 from slangnb.interop.torch_arguments import Path, TorchArguments, dotted
 from slangnb.interop.torch_autograd import Node, SlangCall
 from slangnb.interop.torch_quick import quick_call, quick_transform
@@ -128,7 +128,7 @@ def reduced(function: Function, reduce: str, kwargs: Mapping[str, Any]) -> Any:
     name, found = function.info.name, function(**kwargs)
     if not isinstance(found, torch.Tensor):
         raise CallError(f"{name} gives no single tensor to make a {reduce} of", function=name)
-    signature = info_of(function).signature
+    signature = function.info.signature
     inner = math.prod(signature.returns.shape) if signature is not None else 1
     return found.sum() / (found.numel() // inner if reduce == "mean" else 1)
 
@@ -136,7 +136,7 @@ def reduced(function: Function, reduce: str, kwargs: Mapping[str, Any]) -> Any:
 def _without_outputs(read: TorchArguments) -> tuple[TorchArguments, dict[str, Any]]:
     """Take the tensors away that are only written to: they are filled from the results, torch's own way."""
     targets, values = {}, dict(read.values)
-    for p in written(info_of(read.function)):
+    for p in written(read.function.info):
         value = values.get(p.name)
         if value is None:
             continue

@@ -11,7 +11,6 @@ import torch  # pyright: ignore[reportMissingImports]
 from slangnb.compiler.reading.declarations import declarations
 from slangnb.compiler.reflection import PLAIN_KINDS, REAL, FunctionInfo, Parameter, TypeInfo
 from slangnb.errors import CallError, GradientError
-from slangnb.interop.host_calls import info_of
 from slangnb.interop.torch_bridge import Bridge, bridge_of
 from slangnb.interop.torch_memory import SCALARS_OF
 from slangnb.interop.torch_values import check_readable, from_host, to_host
@@ -57,7 +56,7 @@ class TorchArguments:
         CallError
             If they do not fit, or live on several devices.
         """
-        info = info_of(function)
+        info = function.info
         own = {name: value for name, value in kwargs.items() if name not in EXTRAS}
         bound = bind(info, args, own, need_outputs=False)
         if bound is not None:
@@ -160,7 +159,7 @@ class TorchArguments:
 
     def value(self, found: float) -> Any:
         """Give a sum as a tensor without dimensions."""
-        signature = info_of(self.function).signature
+        signature = self.function.info.signature
         double = signature is not None and signature.returns.scalar == "double"
         return torch.tensor(found, dtype=torch.float64 if double else torch.float32, device=self.device)
 

@@ -11,7 +11,6 @@ import torch  # pyright: ignore[reportMissingImports]
 from slangnb.autodiff.callee import check_function
 from slangnb.compiler.reflection import TypeInfo
 from slangnb.errors import CallError
-from slangnb.interop.host_calls import info_of
 from slangnb.interop.torch_adapter import reduced
 from slangnb.runtime.function import Function
 from slangnb.runtime.parameter import Parameter
@@ -90,7 +89,7 @@ class SlangModule(_Fields):
     def __init__(self, function: Function, params: Mapping[str, Any], reduce: str | None = None) -> None:
         if reduce not in (None, "sum", "mean"):
             raise CallError(f"reduce must be 'sum' or 'mean', not {reduce!r}", argument="reduce")
-        info = info_of(check_function(function, "SlangModule"))
+        info = check_function(function, "SlangModule").info
         types = {}
         if info.signature is not None:
             types = {p.name: p.type for p in info.signature.parameters}
