@@ -1,4 +1,4 @@
-"""Where compiled modules and kernels are kept on disk between kernels of the notebook."""
+"""Where compiled modules and kernels, and a driver, are kept on disk between kernels of the notebook."""
 
 from __future__ import annotations
 
@@ -7,30 +7,31 @@ import shutil
 import sys
 import tempfile
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 
 #: Twice what SlangPy's kernel cache may grow to.
 LEAST_FREE_BYTES = 256 << 20
 
 
-def cache_root() -> Path:
+def cache_root(env: Mapping[str, str] = os.environ) -> Path:
     """Give the user's cache folder for slangnb; the folder need not exist.
 
-    ``SLANGNB_CACHE`` in the environment overrides the platform's own place.
+    ``SLANGNB_CACHE`` in the environment `env` overrides the platform's own place.
 
     Examples
     --------
     >>> cache_root().name
     'slangnb'
     """
-    override = os.environ.get("SLANGNB_CACHE")
+    override = env.get("SLANGNB_CACHE")
     if override:
         return Path(override)
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "slangnb"
     if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "slangnb"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "slangnb"
+        return Path(env.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "slangnb"
+    return Path(env.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "slangnb"
 
 
 def writable_folder(path: Path) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from slangnb.devices.caches import cache_root
 from slangnb.errors import BackendError
 
 _MANIFEST = "slangnb.json"
@@ -53,8 +54,7 @@ class Cache:
 
 def cache_home(env: Mapping[str, str]) -> Path:
     """Return slangnb's folder for driver files below the user's cache folder."""
-    base = env.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "slangnb" / "vulkan"
+    return cache_root(env) / "vulkan"
 
 
 def cache_folder(env: Mapping[str, str], release: str) -> Path:
@@ -181,7 +181,7 @@ def unwritable(folder: Path, error: OSError) -> BackendError:
     """Return the error to raise when the cache folder cannot be used."""
     return BackendError(
         f"cannot write the Vulkan driver to {folder}: {error.strerror or error}",
-        remedy="let XDG_CACHE_HOME name a folder that you can write, with about 500 MB free, "
+        remedy="let SLANGNB_CACHE or XDG_CACHE_HOME name a folder that you can write, with about 500 MB free, "
         "then run `slangnb driver --ensure`",
     )
 

@@ -103,7 +103,7 @@ class Box:
             "FAKE_LIBRARIES": libraries,
         }.items():
             patch.setenv(name, value)
-        for name in ("VK_DRIVER_FILES", "VK_ICD_FILENAMES"):
+        for name in ("VK_DRIVER_FILES", "VK_ICD_FILENAMES", "SLANGNB_CACHE"):
             patch.delenv(name, raising=False)
         self.loadable: set[str] = set()
         self.gpus: set[str] = set()
@@ -382,7 +382,13 @@ def test_cache_folder_that_cannot_be_written(box: Box, monkeypatch: pytest.Monke
     monkeypatch.setenv("XDG_CACHE_HOME", str(box.folder / "file"))
     with pytest.raises(BackendError, match="cannot write the Vulkan driver to") as caught:
         driver.ensure(quiet=True)
-    assert "XDG_CACHE_HOME" in caught.value.remedy
+    assert "let SLANGNB_CACHE or XDG_CACHE_HOME name a folder" in caught.value.remedy
+
+
+def test_the_driver_lies_in_slangnbs_cache_folder() -> None:
+    env = {"XDG_CACHE_HOME": "/home/me/caches"}
+    assert driver_cache.cache_home(env) == Path("/home/me/caches/slangnb/vulkan")
+    assert driver_cache.cache_home({**env, "SLANGNB_CACHE": "/large/mine"}) == Path("/large/mine/vulkan")
 
 
 CHILD = """
