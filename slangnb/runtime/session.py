@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import slangpy
 
     from slangnb.compiler.loading import Loaded
+    from slangnb.runtime.fused.audit import Audit
 
 GUARD_SECONDS = 60.0
 
@@ -72,7 +73,8 @@ class Session:
         self._unnamed: weakref.WeakValueDictionary[str, Module] = weakref.WeakValueDictionary()
         self._reading: list[Path] = []
         self.said: set[Hashable] = set()  # warnings that are given once
-        self.audits: dict[Hashable, Any] = {}  # what comparing forward and reverse mode found
+        self.audits: dict[Hashable, Audit] = {}  # what comparing forward and reverse mode found
+        self.values_agree: set[Hashable] = set()  # calls whose result is the same in forward mode
         self.writes = Writes()
         self._closed: BackendError | None = None
         self._broken: list[tuple[str, CompileError]] = []

@@ -97,8 +97,8 @@ def audit(call: Call) -> bool:
     GradientError
         If reverse mode is wrong for an argument.
     """
-    key = ("audit", call.loaded.name, call.text, call.prelude, str(call.bound.signature))
-    found: Audit | None = call.session.audits.get(key)
+    key = (call.loaded.name, call.text, call.prelude, str(call.bound.signature))
+    found = call.session.audits.get(key)
     if found is None:
         found, fault = _first(call)
         call.session.audits[key] = found
