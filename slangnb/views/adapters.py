@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from slangnb.errors import CallError
+from slangnb.runtime.parameter import Parameter
 from slangnb.views.measure import Array
 from slangnb.views.source import LARGEST_READ, ArraySource, is_tensor
 from slangnb.views.text import device_words
@@ -95,12 +96,11 @@ class AdaptedSource(ArraySource):
 
 
 def is_parameter(thing: object) -> bool:
-    """Whether something is a `sn.Parameter`; does not import the runtime."""
-    module = sys.modules.get("slangnb.runtime.parameter")
-    return module is not None and isinstance(thing, module.Parameter)
+    """Whether something is a `sn.Parameter`."""
+    return isinstance(thing, Parameter)
 
 
-def parameter_reading(parameter: Any) -> Reading:
+def parameter_reading(parameter: Parameter) -> Reading:
     """Read a `sn.Parameter`."""
     grad = parameter.grad
     array: Array = parameter.array

@@ -364,7 +364,7 @@ def source(thing: Any, name: str) -> Source:
     (3, None)
     """
     if is_tensor(thing):
-        # Loads the session and the engine of kernels, which plain arrays do not need.
+        # Imports this module.
         from slangnb.views.device_source import TensorSource
 
         return TensorSource(thing, name)
