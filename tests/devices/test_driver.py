@@ -95,7 +95,7 @@ class Box:
         for name, value in {
             "BOX": str(folder),
             "PATH": str(tools),  # nothing else, so that no test can reach the real apt
-            "XDG_CACHE_HOME": str(folder / "cache"),
+            "SLANGNB_CACHE": str(folder / "cache"),
             "XDG_CONFIG_HOME": str(folder),
             "XDG_CONFIG_DIRS": str(folder),
             "XDG_DATA_HOME": str(folder),
@@ -103,7 +103,7 @@ class Box:
             "FAKE_LIBRARIES": libraries,
         }.items():
             patch.setenv(name, value)
-        for name in ("VK_DRIVER_FILES", "VK_ICD_FILENAMES", "SLANGNB_CACHE"):
+        for name in ("VK_DRIVER_FILES", "VK_ICD_FILENAMES"):
             patch.delenv(name, raising=False)
         self.loadable: set[str] = set()
         self.gpus: set[str] = set()
@@ -379,13 +379,14 @@ def test_failing_leaves_nothing_behind(box: Box, state: str, words: str) -> None
 
 def test_cache_folder_that_cannot_be_written(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
     box.make("file")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(box.folder / "file"))
+    monkeypatch.setenv("SLANGNB_CACHE", str(box.folder / "file"))
     with pytest.raises(BackendError, match="cannot write the Vulkan driver to") as caught:
         driver.ensure(quiet=True)
     assert "let SLANGNB_CACHE or XDG_CACHE_HOME name a folder" in caught.value.remedy
 
 
-def test_the_driver_lies_in_slangnbs_cache_folder() -> None:
+def test_the_driver_lies_in_slangnbs_cache_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
     env = {"XDG_CACHE_HOME": "/home/me/caches"}
     assert driver_cache.cache_home(env) == Path("/home/me/caches/slangnb/vulkan")
     assert driver_cache.cache_home({**env, "SLANGNB_CACHE": "/large/mine"}) == Path("/large/mine/vulkan")
