@@ -21,9 +21,9 @@ from slangnb.errors import BackendError, CompileError
 from slangnb.runtime import forking, guarding
 from slangnb.runtime.building import Builder, check_name, for_slangpy, make_source, opened, read_file
 from slangnb.runtime.entry import Entry
+from slangnb.runtime.fused.measured import Tuned
 from slangnb.runtime.fused.plans import Plans
 from slangnb.runtime.fused.pool import Pool
-from slangnb.runtime.fused.tuned import Tuned
 from slangnb.runtime.module import Module
 from slangnb.runtime.stale import Writes
 from slangnb.runtime.target import Step, Target

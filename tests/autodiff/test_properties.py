@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import slangnb as sn
-from slangnb.runtime.fused.tuning import per_thread
+from slangnb.runtime.fused.policy import per_thread
 
 pytestmark = pytest.mark.filterwarnings("ignore::slangnb.errors.GradientWarning")  # random data gives sums of zero
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import slangnb as sn
-from slangnb.runtime.fused.tuned import CANDIDATES, Tuned
+from slangnb.runtime.fused.measured import CANDIDATES, Tuned
 
 X = np.array([1, 2, 3], np.float32)
 SOURCE = """

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import slangnb as sn
-from slangnb.runtime.fused.tuning import per_thread
+from slangnb.runtime.fused.policy import per_thread
 
 POLYNOMIAL = "[Differentiable] float polynomial(float a, float b, float c, float x) { return a * x * x + b * x + c; }"
 XS = np.array([1, 2, 3, 4], np.float32)

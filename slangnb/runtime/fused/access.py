@@ -29,7 +29,7 @@ def broadcasts(own: tuple[int, ...], shape: tuple[int, ...]) -> bool:
     return len(own) <= len(shape) and all(n in (1, m) for n, m in zip(own[::-1], shape[::-1], strict=False))
 
 
-def call_shape(function: str, given: list[Given]) -> tuple[int, ...]:
+def broadcast_shape(function: str, given: list[Given]) -> tuple[int, ...]:
     """Broadcast the shapes of all values: sizes must be equal or 1, aligned at the last dimension."""
     shape: tuple[int, ...] = ()
     for g in given:

@@ -12,8 +12,8 @@ from slangnb.runtime.fused.gather import gather
 from slangnb.runtime.fused.imports import modules_for
 from slangnb.runtime.fused.job import GROUP, Job
 from slangnb.runtime.fused.launch import NOTHING, Prepared, Ran
+from slangnb.runtime.fused.measured import CANDIDATES, best_of
 from slangnb.runtime.fused.plans import kind_of
-from slangnb.runtime.fused.tuned import CANDIDATES, best_of
 from slangnb.runtime.structs import check_structs
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from slangnb.compiler.reflection import PLAIN_KINDS, REAL, Parameter, TypeInfo, 
 from slangnb.errors import CallError, GradientError
 from slangnb.runtime.binding import Bound, Slot
 from slangnb.runtime.checks import check_value, retyped
-from slangnb.runtime.fused.access import broadcasts, call_shape, check_shared, numbered, with_access
+from slangnb.runtime.fused.access import broadcast_shape, broadcasts, check_shared, numbered, with_access
 from slangnb.runtime.fused.given import Gathered, Given, GivenTensor
 from slangnb.runtime.fused.job import Argument, Leaf, Output, outputs_of
 from slangnb.runtime.fused.values import NotFusedError, hold
@@ -83,7 +83,7 @@ def gather(
             found += _tangents(signature.name, p, tangents[p.name], found, device)
         arguments.append(Argument(p, p.derivable))
         given += found
-    shape = call_shape(signature.name, given)
+    shape = broadcast_shape(signature.name, given)
     outputs = outputs_of(signature.returns, signature.parameters)
     for o in outputs:
         if seeds.get(o.id) is not None:

@@ -17,12 +17,12 @@ from slangnb.runtime.fused.access import strides_in
 from slangnb.runtime.fused.blocks import block_of
 from slangnb.runtime.fused.given import Gathered
 from slangnb.runtime.fused.job import GROUP, Job, Output, components, rows
+from slangnb.runtime.fused.policy import per_thread
 from slangnb.runtime.fused.ports import AddressedGradient, Gradient, HostGradient, Input, TensorGradient
 from slangnb.runtime.fused.slots import who_adds
 from slangnb.runtime.fused.stage import Stage, run_stages
 from slangnb.runtime.fused.sums import Sums, table, totals
 from slangnb.runtime.fused.text import ENTRY, kernel_text
-from slangnb.runtime.fused.tuning import per_thread
 from slangnb.runtime.fused.values import NotFusedError, address_of
 from slangnb.runtime.tensors import SCALARS
 

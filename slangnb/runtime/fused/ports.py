@@ -9,9 +9,9 @@ import numpy as np
 
 from slangnb.runtime.fused.given import Given, GivenTensor
 from slangnb.runtime.fused.job import accumulator
+from slangnb.runtime.fused.policy import copies
 from slangnb.runtime.fused.stage import Stage
 from slangnb.runtime.fused.sums import Fold, Sums, storage
-from slangnb.runtime.fused.tuning import copies
 from slangnb.runtime.fused.values import address_of, scalars
 from slangnb.runtime.tensors import SCALARS, check_extent, packed_strides
 
