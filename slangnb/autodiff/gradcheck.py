@@ -18,7 +18,7 @@ from slangnb.autodiff.gradcheck_report import (
     make_report,
     rank,
 )
-from slangnb.autodiff.gradcheck_values import Source, Values, replaced, sources, unpacked
+from slangnb.autodiff.gradcheck_values import Checked, Values, checked_numbers, replaced, unpacked
 from slangnb.autodiff.transforms import Transform
 from slangnb.errors import CallError, GradientWarning
 from slangnb.runtime.foreign import library_of
@@ -91,10 +91,10 @@ def gradcheck(function: Function, /, *args: Any, _samples: int = 24, _seed: int 
     slots = {s.parameter.name: s for s in callee.bound.slots}
     values = Values(function, callee, {n: unpacked(s.parameter.type, s.value) for n, s in slots.items()})
     values.base()
-    checked: list[Source] = []
+    checked: list[Checked] = []
     for name, gradient in analytic.items():
         t, value = slots[name].parameter.type, values.arguments[name]
-        checked += sources((name,), t, value, gradient, values.mapped, function.session)
+        checked += checked_numbers((name,), t, value, gradient, values.mapped, function.session)
     for s in checked:  # now all calls are of one kind, and of one kernel
         values.arguments = replaced(values.arguments, s.path, s.put(s.base))
     base = values.base()
@@ -114,7 +114,7 @@ def _gradients(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 
 def _check(
-    s: Source, values: Values, base: np.ndarray, callee: Callee, samples: int, rng: np.random.Generator
+    s: Checked, values: Values, base: np.ndarray, callee: Callee, samples: int, rng: np.random.Generator
 ) -> tuple[str, GradcheckVerdict, list[GradcheckRow]]:
     """Compare one source's gradient with differences."""
     precision = max((PRECISIONS[k] for k in {s.scalar, *values.scalars}), key=lambda p: p.eps)
@@ -187,7 +187,7 @@ def _off(a: np.ndarray, e: Estimate, precision: Precision) -> np.ndarray:
 
 
 def _judge(
-    s: Source, found: list[tuple[np.ndarray, Estimate]], precision: Precision
+    s: Checked, found: list[tuple[np.ndarray, Estimate]], precision: Precision
 ) -> tuple[GradcheckVerdict, list[GradcheckRow]]:
     """Judge all entries at once; make rows of the worst."""
     places = np.concatenate([p for p, _ in found])

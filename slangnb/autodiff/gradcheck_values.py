@@ -27,7 +27,7 @@ Path = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class Checked:
     """Numbers of an argument, or of a field of it, whose gradient is checked.
 
     Attributes
@@ -153,14 +153,16 @@ def replaced(values: Mapping[str, Any], path: Path, value: Any) -> dict[str, Any
     return {**values, first: replaced(values[first], tuple(rest), value) if rest else value}
 
 
-def sources(path: Path, t: TypeInfo, value: Any, analytic: Any, mapped: bool, session: Session) -> list[Source]:
+def checked_numbers(
+    path: Path, t: TypeInfo, value: Any, analytic: Any, mapped: bool, session: Session
+) -> list[Checked]:
     """List the numbers of an argument that have a gradient; `path` is its name, then keys of dicts."""
     import slangpy as spy
 
     if t.kind == "struct":
         derivative = replace(t, fields={n: t.fields[n] for n in t.carries})
         gradient = read(analytic, derivative) if isinstance(analytic, spy.Tensor) else analytic
-        found = [sources((*path, n), t.fields[n], value[n], g, mapped, session) for n, g in gradient.items()]
+        found = [checked_numbers((*path, n), t.fields[n], value[n], g, mapped, session) for n, g in gradient.items()]
         return [s for part in found for s in part]
     inner = 0 if t.kind == "tensor" else len(t.shape)
     scalar = t.scalar
@@ -173,7 +175,7 @@ def sources(path: Path, t: TypeInfo, value: Any, analytic: Any, mapped: bool, se
     base = np.ascontiguousarray(base, base.dtype.newbyteorder("=")).reshape(base.shape)
     scalar = scalar or SLANG_NAMES[base.dtype.name]
     found = analytic.to_numpy() if isinstance(analytic, spy.Tensor) else np.asarray(analytic)
-    return [Source(path, scalar, base, found.astype(np.float64).reshape(base.shape), inner, put)]
+    return [Checked(path, scalar, base, found.astype(np.float64).reshape(base.shape), inner, put)]
 
 
 def _itself(array: np.ndarray) -> Any:

@@ -10,7 +10,7 @@ from slangnb.autodiff.assemble import Assembler
 from slangnb.autodiff.callee import Callee, check_function, check_names, find, warn_of_plain_structs
 from slangnb.autodiff.fallback import value_and_grad_by_slangpy
 from slangnb.errors import CallError, GradientError
-from slangnb.runtime.foreign import Given, host, library_of
+from slangnb.runtime.foreign import HostArguments, host, library_of
 from slangnb.runtime.function import Function
 from slangnb.runtime.fused.audit import audit
 from slangnb.runtime.fused.audit_samples import rounds_in
@@ -125,7 +125,7 @@ class Transform:
     def __repr__(self) -> str:
         return f"<slang {self.name} of {self.function.info.name}{wrt_text(self.names)}>"
 
-    def by_host(self, given: Given) -> Any:
+    def by_host(self, given: HostArguments) -> Any:
         """Call it with another library's values as numpy arrays; the results are made that library's again."""
         found = self(**given.named)
         value, grads = found if self.value else (0.0, found)

@@ -119,7 +119,9 @@ def inferred(info: FunctionInfo, args: Sequence[Any], kwargs: Mapping[str, Any])
     if not head:
         return None
     values = {**dict(zip(declared, args, strict=False)), **kwargs}
-    kinds = [(not hasattr(v, "dtype"), not kind[1], name, kind) for name, v in values.items() if (kind := kind_of(v))]
+    kinds = [
+        (not hasattr(v, "dtype"), not kind[1], name, kind) for name, v in values.items() if (kind := slang_type_of(v))
+    ]
     known = {name: kind for *_, name, kind in sorted(kinds, key=itemgetter(0, 1))}
     types = infer(head, declared, known)
     return f"{info.name}<{types}>" if types is not None else None
@@ -132,7 +134,7 @@ def _written(source: str, name: str) -> tuple[str, dict[str, str]]:
     return (generic_head(found.signature, name), {p.name: p.type for p in found.parameters}) if found else ("", {})
 
 
-def kind_of(value: Any) -> tuple[str, tuple[int, ...]] | None:
+def slang_type_of(value: Any) -> tuple[str, tuple[int, ...]] | None:
     """Give the scalar or element type of a value and its shape, as Slang would see it; None if that cannot be told."""
     if isinstance(value, bool):
         return "bool", ()

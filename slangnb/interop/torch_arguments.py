@@ -76,7 +76,7 @@ class TorchArguments:
 
     def tensors(self) -> list[tuple[Path, Any]]:
         """List the torch tensors with their places."""
-        return list(tensors_in(self.values))
+        return list(torch_tensors_in(self.values))
 
     def replaced(self, now: Mapping[Path, Any]) -> TorchArguments:
         """Give the same with other tensors, and with copies of what else may change in place."""
@@ -142,7 +142,7 @@ class TorchArguments:
         of = self.type_of(path)
         return of is not None and of.scalar in REAL
 
-    # What `slangnb.runtime.foreign.Given` asks for:
+    # What `slangnb.runtime.foreign.HostArguments` asks for:
 
     @property
     def named(self) -> Mapping[str, Any]:
@@ -193,7 +193,7 @@ def _names(info: FunctionInfo, count: int) -> list[str]:
 def _device(values: Mapping[str, Any]) -> Any:
     """Give the device of all tensors; numbers, which are tensors without dimensions, may live elsewhere."""
     found = None
-    for path, t in tensors_in(values):
+    for path, t in torch_tensors_in(values):
         check_readable(t, dotted(path))
         if found is None or (found.dim() == 0 and t.dim()):
             found = t
@@ -207,13 +207,13 @@ def _device(values: Mapping[str, Any]) -> Any:
     return found.device if found is not None else torch.device("cpu")
 
 
-def tensors_in(values: Mapping[Any, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]:
+def torch_tensors_in(values: Mapping[Any, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]:
     """Give the torch tensors among values with their places, also inside dicts."""
     for key, value in values.items():
         if isinstance(value, torch.Tensor):
             yield (*path, key), value
         elif isinstance(value, dict):
-            yield from tensors_in(value, (*path, key))
+            yield from torch_tensors_in(value, (*path, key))
         elif isinstance(value, list | tuple) and any(isinstance(v, torch.Tensor) for v in value):
             name = dotted((*path, key))
             raise CallError(
@@ -228,14 +228,14 @@ def dotted(path: Path) -> str:
     return ".".join(map(str, path))
 
 
-def kind_of(t: Any) -> tuple[Any, ...]:
+def tensor_kind(t: Any) -> tuple[Any, ...]:
     """Give what of a tensor is the same in the forward and the backward pass."""
     return t.dtype, t.shape, t.device
 
 
-def replaced(paths: Sequence[Path], kinds: Sequence[Any], tensors: Sequence[Any]) -> list[Path]:
+def replaced_paths(paths: Sequence[Path], kinds: Sequence[Any], tensors: Sequence[Any]) -> list[Path]:
     """Find the places where other tensors stand in the backward pass than in the forward pass."""
-    return [path for path, kind, t in zip(paths, kinds, tensors, strict=True) if kind_of(t) != kind]
+    return [path for path, kind, t in zip(paths, kinds, tensors, strict=True) if tensor_kind(t) != kind]
 
 
 def replaced_error(function: str, path: Path) -> GradientError:

@@ -11,7 +11,7 @@ import torch  # pyright: ignore[reportMissingImports]
 
 from slangnb.errors import CallError, GradientError
 from slangnb.interop.host_calls import HostCall
-from slangnb.interop.torch_arguments import Path, TorchArguments, kind_of, replaced, replaced_error
+from slangnb.interop.torch_arguments import Path, TorchArguments, replaced_error, replaced_paths, tensor_kind
 
 
 @dataclass
@@ -41,7 +41,7 @@ class Node:
 
     def forward(self, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
         """Give the results in the order of `names`."""
-        given, self.kinds = self.given, [kind_of(t) for t in tensors]
+        given, self.kinds = self.given, [tensor_kind(t) for t in tensors]
         named = given.host(dict(zip(self.paths, tensors, strict=True)))
         self.call = HostCall(given.function, named, on_device=given.bridge is not None)
         found = self.call.forward()
@@ -57,7 +57,7 @@ class Node:
         assert self.call is not None
         if all(seed is None for seed in seeds):
             return [None] * len(tensors)
-        other = replaced(self.paths, self.kinds, tensors)
+        other = replaced_paths(self.paths, self.kinds, tensors)
         if other:
             raise replaced_error(self.given.function.info.name, other[0])
         if self.empty:

@@ -17,7 +17,7 @@ import torch  # pyright: ignore[reportMissingImports]
 from slangnb.compiler.reflection import PLAIN_KINDS, REAL
 from slangnb.interop.host_calls import HostCall
 from slangnb.interop.torch_ahead import Ahead, Given
-from slangnb.interop.torch_arguments import Path, TorchArguments, kind_of, replaced, replaced_error
+from slangnb.interop.torch_arguments import Path, TorchArguments, replaced_error, replaced_paths, tensor_kind
 from slangnb.interop.torch_backward import Backward
 from slangnb.interop.torch_memory import (
     DTYPES,
@@ -133,7 +133,7 @@ class DeviceCall:
             results.append((o.id, shape, DTYPES[o.type.scalar], len(o.type.shape)))
         launch = AddressedLaunch(prepared)
         spots = [launch.routes.index(path) for path, _ in read.tensors()]
-        kinds = [kind_of(t) for _, t in read.tensors()]
+        kinds = [tensor_kind(t) for _, t in read.tensors()]
         factor = 1 / prepared.count if reduce == "mean" else 1.0
         return cls(function, read.device, target.version, launch, results, spots, kinds, reduce, factor)
 
@@ -213,7 +213,7 @@ class DeviceCall:
     def _placed_again(self, arguments: Sequence[Any], tensors: Sequence[Any]) -> list[Any]:
         """Do as `placed`; refuse tensors that were replaced by others since the forward pass."""
         routes = [self.launch.routes[spot] for spot in self.spots]
-        other = replaced(routes, self.kinds, tensors)
+        other = replaced_paths(routes, self.kinds, tensors)
         try:
             if not other:
                 return self.placed(arguments, tensors)

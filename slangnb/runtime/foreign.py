@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 HOME = "slangnb.interop"
 
 
-class Given(Protocol):
+class HostArguments(Protocol):
     """The arguments of a call with numpy arrays and numbers in the place of a library's values."""
 
     @property
@@ -57,7 +57,7 @@ class Library(Protocol):
         """Call a `slangnb.autodiff.transforms.Transform`."""
         ...
 
-    def given(self, function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Given:
+    def given(self, function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> HostArguments:
         """Read the arguments of a call for a transform."""
         ...
 
