@@ -10,7 +10,8 @@ from slangnb.autodiff.assemble import Assembler, results
 from slangnb.autodiff.callee import Callee, check_function, check_names, find, warn_of_plain_structs
 from slangnb.autodiff.forward_mode import check_values, refuse_constants
 from slangnb.autodiff.made import Made
-from slangnb.autodiff.transforms import as_names, make_call, prepare, split_seed, wrt_text
+from slangnb.autodiff.naming import as_names, makes_function, wrt_text
+from slangnb.autodiff.transforms import make_call, prepare, split_seed
 from slangnb.compiler.reflection import PLAIN_KINDS, Parameter, Signature, declare, plain_name
 from slangnb.errors import CallError, GradientError
 from slangnb.runtime.binding import Bound, Slot
@@ -155,6 +156,7 @@ def vjp(function: Function, /, *args: Any, **kwargs: Any) -> tuple[Any, Callable
     return y, Made(pull, text)
 
 
+@makes_function
 def hvp(function: Function, wrt: str | Sequence[str] | None = None) -> Callable[..., Any]:
     """Make a function that gives Hessian-vector products of the sum of a function, by reverse over forward mode.
 
@@ -185,7 +187,7 @@ def hvp(function: Function, wrt: str | Sequence[str] | None = None) -> Callable[
     {'x': 10.0, 'y': 6.0}
     """
     function = check_function(function, "hvp")
-    names = as_names(wrt)
+    names = as_names(wrt, function, "hvp")
     made: dict[tuple[int, tuple[str, ...]], tuple[Signature, str]] = {}
 
     def product(*args: Any, v: Any = None, **kwargs: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 from slangnb.autodiff.assemble import Assembler
 from slangnb.autodiff.callee import Callee, check_function, check_names, find, warn_of_plain_structs
 from slangnb.autodiff.fallback import value_and_grad_by_slangpy
+from slangnb.autodiff.naming import as_names, makes_function, wrt_text
 from slangnb.errors import CallError, GradientError
 from slangnb.runtime.foreign import HostArguments, host, library_of
 from slangnb.runtime.function import Function
@@ -82,12 +83,12 @@ class Transform:
         tune: bool = False,
     ) -> None:
         self.function = check_function(function, name)
+        self.names = as_names(wrt, function, name)
         if reduce not in ("sum", "mean"):
             raise CallError(
                 f"{name}: reduce must be 'sum' or 'mean', not {reduce!r}",
                 remedy="write reduce='mean', or leave it out for the sum; several names go into one wrt=('a', 'x')",
             )
-        self.names = as_names(wrt)
         self.single = isinstance(wrt, str)
         self.reduce, self.seed, self.value, self.name = reduce, host(seed), value, name
         self.audited, self.tune = audited, tune
@@ -224,18 +225,7 @@ def split_seed(seed: Any, callee: Callee) -> tuple[float, dict[str, Any]]:
     return 1.0, {ids[0]: seed}
 
 
-def as_names(wrt: str | Sequence[str] | None) -> tuple[str, ...] | None:
-    """Give the names of a `wrt` argument as a tuple; None: all that have a derivative."""
-    if wrt is None:
-        return None
-    return (wrt,) if isinstance(wrt, str) else tuple(wrt)
-
-
-def wrt_text(names: tuple[str, ...] | None) -> str:
-    """Write the names for a repr."""
-    return f" with respect to {', '.join(names)}" if names else ""
-
-
+@makes_function
 def value_and_grad(
     function: Function,
     wrt: str | Sequence[str] | None = None,
@@ -288,6 +278,7 @@ def value_and_grad(
     return Transform(function, wrt, reduce, seed, True, "value_and_grad", tune=tune)
 
 
+@makes_function
 def grad(
     function: Function, wrt: str | Sequence[str] | None = None, reduce: str = "sum", *, seed: Any = None
 ) -> Transform:

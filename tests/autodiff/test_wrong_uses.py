@@ -27,6 +27,8 @@ def m(session: Any) -> Any:
 
 HOW_JVP = "sn.jvp(scale, dict(a=..., x=...), dict(x=...))"
 CELL = "write it in a %%slang cell: [Differentiable] float f(float x) { return x * x; }"
+NAME_X = 'name the argument, and give the values after it: sn.{}(scale, wrt="{}")({})'
+MAKES = "makes a function of a Slang function:"
 TAKES = "grad takes a function of a Slang module, not"
 
 
@@ -52,6 +54,36 @@ TAKES = "grad takes a function of a Slang module, not"
             lambda m: sn.grad(m.scale, "a", "x"),
             "grad: reduce must be 'sum' or 'mean', not 'x'",
             "write reduce='mean', or leave it out for the sum; several names go into one wrt=('a', 'x')",
+        ),
+        (
+            lambda m: sn.grad(m.scale, np.zeros(2)),  # pyright: ignore[reportArgumentType]
+            "grad: wrt takes names of arguments, not a numpy array",
+            NAME_X.format("grad", "x", "a=..., x=..."),
+        ),
+        (
+            lambda m: sn.value_and_grad(m.scale, sn.tensor(np.zeros(2, np.float32))),  # pyright: ignore[reportArgumentType]
+            "value_and_grad: wrt takes names of arguments, not a Tensor",
+            NAME_X.format("value_and_grad", "x", "a=..., x=..."),
+        ),
+        (
+            lambda m: sn.grad(m.scale, wrt=0),  # pyright: ignore[reportArgumentType]
+            "grad: wrt takes names of arguments, not an int",
+            NAME_X.format("grad", "a", "a=..., x=..."),
+        ),
+        (
+            lambda m: sn.hvp(m.scale, wrt=[3]),  # pyright: ignore[reportArgumentType]
+            "hvp: wrt takes names of arguments, not a list",
+            NAME_X.format("hvp", "x", "a=..., x=..., v=..."),
+        ),
+        (
+            lambda m: sn.grad(m.scale, 2.0, 8.0, 1.0),  # pyright: ignore[reportCallIssue]
+            f"grad {MAKES} too many positional arguments",
+            NAME_X.format("grad", "x", "a=..., x=..."),
+        ),
+        (
+            lambda m: sn.grad(m.scale, argnums=0),  # pyright: ignore[reportCallIssue]
+            f"grad {MAKES} got an unexpected keyword argument 'argnums'",
+            NAME_X.format("grad", "a", "a=..., x=..."),
         ),
         (
             lambda m: sn.grad(m.count)(1.0),

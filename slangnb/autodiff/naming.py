@@ -1,0 +1,76 @@
+"""Which arguments a transform is asked for: names, and what to write instead of anything else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence, Set
+from functools import wraps
+from inspect import signature
+from typing import Any, ParamSpec, TypeVar
+
+from slangnb.errors import CallError
+from slangnb.runtime.checks import called
+from slangnb.runtime.function import Function
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def as_names(wrt: Any, function: Function, transform: str) -> tuple[str, ...] | None:
+    """Give the names of a `wrt` argument as a tuple; None: all that have a derivative.
+
+    Raises
+    ------
+    CallError
+        For what is no name, such as the tensor itself or an argument's position.
+    """
+    if wrt is None:
+        return None
+    if isinstance(wrt, str):
+        return (wrt,)
+    if isinstance(wrt, Sequence | Set) and all(isinstance(name, str) for name in wrt):
+        return tuple(wrt)
+    raise CallError(
+        f"{transform}: wrt takes names of arguments, not {called(wrt)}",
+        function=function.info.name,
+        argument="wrt",
+        remedy=_how(function, transform, wrt),
+    )
+
+
+def wrt_text(names: tuple[str, ...] | None) -> str:
+    """Write the names for a repr."""
+    return f" with respect to {', '.join(names)}" if names else ""
+
+
+def makes_function(make: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Refuse the Slang function's own arguments in a call that takes its name alone, and say where they go."""
+    form = signature(make)
+
+    @wraps(make)
+    def checked(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        try:
+            form.bind(*args, **kwargs)
+        except TypeError as wrong:
+            function = args[0] if args and isinstance(args[0], Function) else None
+            raise CallError(
+                f"{make.__name__} makes a function of a Slang function: {wrong}",
+                function=function.info.name if function else "",
+                remedy=_how(function, make.__name__, kwargs.get("argnums")),
+            ) from None
+        return make(*args, **kwargs)
+
+    return checked
+
+
+def _parameters(function: Function | None) -> list[str]:
+    info = function.info.signature if function is not None else None
+    return [p.name for p in info.parameters] if info is not None else []
+
+
+def _how(function: Function | None, transform: str, place: Any = None) -> str:
+    """Write a call with the function's own names; `place` is that of the argument which may be meant."""
+    names = _parameters(function) or ["x"]
+    name = function.info.name if function is not None else "f"
+    meant = names[place] if type(place) is int and -len(names) <= place < len(names) else names[-1]
+    given = ", ".join(f"{n}=..." for n in [*names, *["v"] * (transform == "hvp")])
+    return f'name the argument, and give the values after it: sn.{transform}({name}, wrt="{meant}")({given})'
