@@ -149,7 +149,7 @@ CASES: dict[str, tuple[str, int, str, str, str]] = {
         3, "x", "write the types and braces: `float f(float x) { return x * x; }` instead of `def f(x):`",
         "float f(float x) { return x * x; }",
     ),
-    "power operator": ("float f(float x) { return x**2; }", 2, "2", "write `pow(x, y)` instead of `x ** y`", "float f(float x) { return pow(x, 2); }"),
+    "power operator": ("float f(float x) { return x**2; }", 2, "2", "write `x * x` instead of `x**2`", "float f(float x) { return x * x; }"),
     "and": (
         "float f(float x) { if (x > 0 and x < 1) return 1; return 0; }",
         2, "and", "write `&&` instead of `and`",
@@ -158,7 +158,7 @@ CASES: dict[str, tuple[str, int, str, str, str]] = {
     "self": ("struct A { float x; float g() { return self.x; } }", 2, "self", "write `this`, or the field's name alone", "struct A { float x; float g() { return this.x; } }"),
     "reference": (
         "void f(float& y) { y = 1; }",
-        2, "y", "Slang has no references: write `inout` before the type of `y`, without the `&`",
+        2, "y", "Slang has no references: write `float y`, or `inout float y` to change it",
         "void f(inout float y) { y = 1; }",
     ),
     "enum case alone": (
@@ -325,7 +325,7 @@ CASES: dict[str, tuple[str, int, str, str, str]] = {
         2, "comment", "start a comment with `//`; `#` starts a preprocessor line",
         "// comment\nfloat f(float x) { return x; }",
     ),
-    "power with a hat": ("float f(float x) { return x ^ 2; }", 2, "^", "write `pow(x, y)` for a power", "float f(float x) { return pow(x, 2); }"),
+    "power with a hat": ("float f(float x) { return x ^ 2; }", 2, "^", "write `x * x` instead of `x ^ 2`", "float f(float x) { return x * x; }"),
     "assigned constant": ("float f(float x) { let y = x; y = 2; return y; }", 2, "=", "declare it with `var y` instead of `let`", "float f(float x) { var y = x; y = 2; return y; }"),
     "written tensor": (
         "import slangpy;\nvoid f(Tensor<float, 1> t) { t[0] = 1; }",

@@ -75,6 +75,12 @@ class Case:
         d = self.diagnostic
         return d.source[d.column - 1 + d.length :] if d.column else ""
 
+    @property
+    def around(self) -> Declaration | None:
+        """The function that the diagnostic lies in, its parameters included."""
+        own = functions(declarations(self.text)) if self.offset >= 0 else ()
+        return next((f for f in own if f.span[0] <= self.offset < f.span[1]), None)
+
     def declared(self) -> list[Declaration]:
         """Give what the sources declare; the diagnostic's own source comes first."""
         own = self.source

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from slangnb.compiler.advice.division import whole_divisions
 from slangnb.compiler.advice.loops import differentiable, functions, inside, loops, most_rounds, rounds
+from slangnb.compiler.advice.powers import power, whole
 from slangnb.compiler.finding import finding
 from slangnb.compiler.reading.declarations import Declaration, declarations
 from slangnb.compiler.reading.scan import Positions
@@ -19,6 +20,7 @@ SHAPE = re.compile(r"[\w.]+\.shape ?\[[^\]]*\]")
 PRINT = 'write `import sgl.device.print;` at the top and `print("x={}", x);` here'
 #: Names of fields that clash with names in the code that SlangPy generates for a struct.
 CLASHING_FIELDS = ("value", "context")
+_POSITIVE = frozenset(("abs", "fabs", "length", "distance", "exp", "exp2", "sqrt", "saturate", "cosh"))
 _NUMBER = re.compile(r"-? ?[\d.]+[fFhHlL]?")
 
 
@@ -61,6 +63,7 @@ def lint(source: Source) -> tuple[Diagnostic, ...]:
         _vector_index,
         _loops,
         _fmod,
+        _powers,
         _fields,
         _divisions,
     )
@@ -176,6 +179,40 @@ def _fmod(text: _Text) -> Iterator[Diagnostic]:
                 "the gradient of fmod to its second argument is always 0.",
                 f"write `{a} - {b} * no_diff trunc({a} / {b})` if that gradient matters",
             )
+
+
+def _powers(text: _Text) -> Iterator[Diagnostic]:
+    """Warn of ``pow(x, 2)``: its derivative is that of exp(2 log x)."""
+    tokens = text.tokens
+    everything = list(functions(text.declared))
+    for function in filter(differentiable, everything) if all(f.name != "pow" for f in everything) else ():
+        for k in inside(tokens, function):
+            if tokens.text(k) != "pow" or tokens.text(k + 1) != "(" or tokens.text(k - 1) == "no_diff":
+                continue
+            parts = tokens.split(k + 2, min(tokens.partner[k + 1], len(tokens.items)))
+            if len(parts) != 2 or not whole(tokens.words(*parts[1])) or _never_negative(tokens, *parts[0]):
+                continue
+            base, exponent = (tokens.words(*p) for p in parts)
+            yield text.warn(
+                tokens.items[k].start,
+                len("pow"),
+                f"the derivative of `pow({base}, {exponent})` is 0 where the base is negative, "
+                "and in forward mode its value is 0 too.",
+                f"write `{power(base, exponent)}`",
+            )
+
+
+def _never_negative(tokens: Tokens, start: int, stop: int) -> bool:
+    """Tell whether an expression is a positive literal, or a call that gives nothing negative."""
+    words = tokens.words(start, stop)
+    if stop - start < 4 or tokens.text(start + 1) != "(" or tokens.partner[start + 1] != stop - 1:
+        return re.match(r"[\d.]", words) is not None and _NUMBER.fullmatch(words) is not None
+    name = tokens.text(start)
+    given = [tokens.words(*p) for p in tokens.split(start + 2, stop - 1)]
+    if name == "dot":
+        return len(given) == 2 and given[0] == given[1]
+    bounds = given if name == "max" else given[1:2] if name == "clamp" else ()
+    return name in _POSITIVE or any(re.match(r"[\d.]", b) and _NUMBER.fullmatch(b) for b in bounds)
 
 
 def _divisions(text: _Text) -> Iterator[Diagnostic]:

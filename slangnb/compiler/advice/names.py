@@ -89,6 +89,11 @@ def remedy_for_name(name: str, after: str, text: str, known: Known, offset: int 
     for module in filter(str.isidentifier, known):
         if near := close(name, known[module]):
             return f"did you mean `{near}` of cell `{module}`? Write `import {module};` at the top"
+    return unknown(name)
+
+
+def unknown(name: str) -> str:
+    """Say what to do about a name that is like no other."""
     return f"declare `{name}`, or import the module that has it"
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from slangnb.compiler.advice import autodiff_rules as autodiff
 from slangnb.compiler.advice import syntax_rules as syntax
 from slangnb.compiler.advice import type_rules as types
 from slangnb.compiler.advice.case import Case, cases
+from slangnb.compiler.advice.python_rules import python_syntax, without_consequences
 from slangnb.compiler.graph import Known
 from slangnb.compiler.source import Source
 from slangnb.errors import Diagnostic
 
+_CORE = re.compile(r"[\w.]+\.meta\.slang")
 # A rule gives the remedy, or the whole diagnostic at a better place, or "" to let the next rule try.
 _Rule = Callable[[Case, re.Match[str]], Diagnostic | str]
 
@@ -41,7 +43,7 @@ _TABLE: tuple[tuple[str, str, _Rule], ...] = (
     (r"E00001|E15300", r"'(?P<name>[^']+)'", syntax.cannot_open),
     (r"E15101", r"'(?P<name>[^']*)'", syntax.directive),
     (r"E31000", r"'(?P<name>\w+)'", syntax.attribute),
-    (r"E2\d{4}", r"", syntax.python_syntax),
+    (r"E2\d{4}", r"", python_syntax),
     (r"E20001", r"(?<!un)expected ';'", syntax.missing_semicolon),
     (r"E20001", r"unexpected '}', expected identifier", syntax.stray_brace),
     (r"E20001", r"unexpected (?P<found>.+), expected '(?P<wanted>[^']+)'", syntax.unexpected),
@@ -63,6 +65,7 @@ _TABLE: tuple[tuple[str, str, _Rule], ...] = (
     ),
     (r"E39999", r"ambiguous call to '(?P<name>[^']+)' with arguments of type \((?P<types>.*)\)", types.no_overload),
     (r"E39999", r"invalid suffix '(?P<suffix>\w+)' on", syntax.literal_suffix),
+    (r"E30441", r"generic '(?P<name>\w*Tensor)'", types.tensor_dimensions),
     (r"E30029", r"for array of size '(?P<size>\d+)'", types.out_of_bounds),
     (r"E39999", r"could not specialize generic for arguments", types.pair),
     (r"E39999", r"compile-time constant", types.not_constant),
@@ -102,22 +105,38 @@ def with_remedies(
     >>> with_remedies([d], {})[0].remedy
     'write `lerp(a, b, t)`'
     """
-    return tuple(_answered(case) for case in cases(diags, sources, known or {}))
+    answered = [(case, *_answered(case)) for case in cases(diags, sources, known or {})]
+    return tuple(without_consequences(_once(answered)))
 
 
-def _answered(case: Case) -> Diagnostic:
+def _once(answered: Iterable[tuple[Case, Diagnostic, bool]]) -> Iterator[tuple[Case, Diagnostic, bool]]:
+    """Leave out that a name is not known where it is used again in the same function, and a second comma of a list."""
+    seen = set()
+    for case, d, is_python in answered:
+        around = case.around if d.code == "E30015" else None
+        place = around.span if around else d.line
+        key = (d.code, d.file, d.message, d.remedy, place)
+        if key in seen and d.code in ("E30015", "E41024"):
+            continue
+        seen.add(key)
+        yield case, d, is_python
+
+
+def _answered(case: Case) -> tuple[Diagnostic, bool]:
+    """Give the diagnostic with its remedy, and whether it is about Python."""
     d = case.diagnostic
     if d.remedy or d.severity == "note":
-        return d
+        return d, False
     for code, pattern, rule in _TABLE:
         match = re.search(pattern, d.message) if re.fullmatch(code, d.code) else None
         answer = rule(case, match) if match else ""
         if isinstance(answer, Diagnostic):
-            return replace(answer, notes=_without_guess(d))
+            return replace(answer, notes=_useful(d)), False
         if answer:
-            return replace(d, remedy=answer, notes=_without_guess(d))
-    return d
+            return replace(d, remedy=answer, notes=_useful(d)), rule is python_syntax
+    return d, False
 
 
-def _without_guess(d: Diagnostic) -> tuple[Diagnostic, ...]:
-    return tuple(n for n in d.notes if not n.message.startswith("did you mean"))
+def _useful(d: Diagnostic) -> tuple[Diagnostic, ...]:
+    """Leave out the compiler's guesses, and its own files: the remedy says more."""
+    return tuple(n for n in d.notes if not n.message.startswith("did you mean") and not _CORE.fullmatch(n.file))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from dataclasses import replace
 
 from slangnb.compiler.advice.case import Case
-from slangnb.compiler.advice.loops import functions
-from slangnb.compiler.advice.names import close, remedy_for_name, special_name
-from slangnb.compiler.advice.vocabulary import BUILTINS
+from slangnb.compiler.advice.names import close, remedy_for_name, special_name, unknown
+from slangnb.compiler.advice.python_rules import PYTHON_IMPORT, PYTHON_MODULES
+from slangnb.compiler.advice.vocabulary import BUILTINS, CALLS
 from slangnb.compiler.reading.scan import Positions
 from slangnb.errors import Diagnostic
 
@@ -38,70 +37,59 @@ _ATTRIBUTES = (
     *("BackwardDerivativeOf", "ForwardDerivativeOf", "PrimalSubstitute", "TreatAsDifferentiable", "mutating"),
     *("numthreads", "shader", "unroll", "loop", "branch", "flatten", "noinline", "ForceInline"),
 )
-#: `from a import b`, `a if c else b`, `f(x: float)` without `func`, and `float f(float x): return x`.
-_FROM = re.compile(r"\s*from\s+([\w.]+)\s+import\b")
-_CHOICE = re.compile(r"(?:\breturn|=)\s*([^;{}=]+?)\s+if\s+([^;{}]+?)\s+else\s+([^;{}]+)")
-_TYPE_BEHIND = re.compile(r"\s*(?:fn\s+)?\w+\s*\(\s*\w+\s*:")
-_FN = re.compile(r"^(?:fn\s+)?")
-_COLON_BODY = re.compile(r"\s*[\w<>, ]+\s\w+\s*\([^()]*\)\s*:\s*(?:return\b.*)?$")
+_C_HEADER = re.compile(r"(?:c?math|c?std\w+|c?float|iostream|algorithm|vector|cuda\w*|device_\w+)(?:\.h)?")
 #: What a statement starts with.
 _STATEMENT = re.compile(r"return|if|for|while|do|switch|break|continue|var|let|(?:float|u?int|half|double|bool)\w*")
-_WORDS = {"and": "&&", "or": "||", "not": "!", "is": "=="}
 
 
 def undefined(case: Case, match: re.Match[str]) -> str:
     """E30015."""
     name = match.group("name")
-    if re.search(rf"\w\s*&\s*{re.escape(name)}\b\s*[,)]", case.code):
-        return f"Slang has no references: write `inout` before the type of `{name}`, without the `&`"
+    if reference := re.search(rf"(const\s+)?(\w+)\s*&\s*{re.escape(name)}\b\s*[,)]", case.code):
+        plain = f"`{reference.group(2)} {name}`"
+        return f"Slang has no references: write {plain}" + (
+            "" if reference.group(1) else f", or `inout {plain[1:]} to change it"
+        )
     enum = next((d for d in case.declared() if d.kind == "enum" and any(c.name == name for c in d.children)), None)
     if enum:
         return f"write `{enum.name}.{name}`"
-    untyped = _untyped_parameter(case, name)
-    return untyped or remedy_for_name(name, case.after, case.text, case.known, case.offset)
+    if name == "auto" and (header := re.match(r"\s*(\w+\s*\([^;{}]*\))", case.after)):
+        return f"write the type of the result: `float {header.group(1)}`"
+    if untyped := _untyped_parameter(case, name):
+        return untyped
+    answer = remedy_for_name(name, case.after, case.text, case.known, case.offset)
+    return (_assigned(case, name) or answer) if answer == unknown(name) else answer
 
 
 def _untyped_parameter(case: Case, name: str) -> str:
     """Say what to write for ``y`` of ``(float x, y)``: a name alone is taken for a type."""
-    for function in functions(case.declared()):
-        if function.span[0] <= case.offset < function.body[0] and not special_name(name, case.after):
-            for before, parameter in itertools.pairwise(function.parameters):
-                if before.name and not parameter.name and parameter.type == name and name[0].islower():
-                    return f"write its type: `{before.type} {name}`"
+    function = case.around
+    if function is None or not name[0].islower() or special_name(name, case.after):
+        return ""
+    if any(name in names for names in case.known.values()):
+        return ""
+    kind = "float"
+    for parameter in function.parameters:
+        if not parameter.name and parameter.type == name:
+            return f"write its type: `{kind} {name}`"
+        kind = parameter.type if parameter.name else kind
     return ""
 
 
-def python_syntax(case: Case, _: re.Match[str]) -> str:
-    """E2xxxx on a line that is Python."""
-    line, before = case.diagnostic.source, case.before.rstrip()
-    above = case.source.line(case.diagnostic.line - 1) if case.source else ""
-    if any(re.match(r"\s*def\s+\w+\s*\(", text) for text in (line, above)):
-        return "write the types and braces: `float f(float x) { return x * x; }` instead of `def f(x):`"
-    if named := next((m for text in (line, above) if (m := _FROM.match(text))), None):
-        return f"write `import {named.group(1)};`"
-    if choice := _CHOICE.search(line):
-        return f"write `{choice.group(2)} ? {choice.group(1)} : {choice.group(3).strip()}`"
-    if _TYPE_BEHIND.match(line):
-        return f"write `{_FN.sub('func ', line.partition('{')[0].strip())}`"
-    if any(_COLON_BODY.match(text) for text in (line, above)):
-        return "write the body in braces: `float f(float x) { return x; }`"
-    if re.search(r"[\w)\]]\s*\*\*\s*[\w(]", line):
-        return "write `pow(x, y)` instead of `x ** y`"
-    if (word := case.word or "") in _WORDS or (word := (before.split() or [""])[-1]) in _WORDS:
-        return f"write `{_WORDS[word]}` instead of `{word}`"
-    if re.search(r"\belif\b", line):
-        return "write `else if (...)` instead of `elif`"
-    if any(re.match(r"\s*@", text) for text in (line, above)):
-        return "an attribute stands in brackets: `[Differentiable]`, not `@Differentiable`"
-    if re.search(r"\bfor\s*\(?\s*\w+\s+in\b", line):
-        return "write `for (int i = 0; i < n; i++)`"
-    if re.search(r"\b(?:if|while|else|for)\b.*:\s*", line) and "?" not in line:
-        return "write the condition in brackets and the rest in braces: `if (x > 0) { ... }`"
-    if re.search(r"\btemplate\s*<", line):
-        return "write `T f<T>(T x)` instead of `template<typename T> T f(T x)`"
-    if re.search(r"=\s*$", before) and case.word == "[":
-        return "write a list in braces: `{1, 2, 3}`"
-    return ""
+def _assigned(case: Case, name: str) -> str:
+    """Say how to declare a name that the function assigns a value to."""
+    function = case.around
+    if function is None:
+        return ""
+    body = case.code[slice(*function.body)]
+    assigned = re.search(rf"(?:^|[;{{}}])\s*{re.escape(name)}\s*=(?!=)\s*([^;{{}}]+);", body)
+    if not assigned:
+        return ""
+    value = " ".join(assigned.group(1).split())
+    floats = {p.name for p in function.parameters if p.type == "float"}
+    words = re.findall(r"(?<![\w.])[A-Za-z_]\w*", value)
+    kind = "float" if all(word in floats or word in CALLS for word in words) else "var"
+    return f"write `{kind} {name} = {value};`"
 
 
 def missing_semicolon(case: Case, _: re.Match[str]) -> Diagnostic | str:
@@ -205,8 +193,12 @@ def cannot_open(case: Case, match: re.Match[str]) -> str:
             "SlangPy's own Slang files are not found: "
             "add `slangpy.SHADER_PATH` to the include paths, or compile through `sn.session()`"
         )
+    if case.diagnostic.code == "E15300" and (_C_HEADER.fullmatch(name) or ("<" in case.word and "." not in name)):
+        return "delete this line: Slang needs no headers of C; `sin`, `exp` and the like are built in"
     if case.diagnostic.code == "E15300":
         return f"put the file beside the notebook, or name its folder: `%%slang -I DIR` with `{name}` in DIR"
+    if name in PYTHON_MODULES:
+        return PYTHON_IMPORT
     near = close(name, [*filter(str.isidentifier, case.known), "slangpy"])
     if near:
         return f"did you mean `import {near};`?"

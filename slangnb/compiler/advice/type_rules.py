@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from slangnb.compiler.advice.case import Case
-from slangnb.compiler.advice.names import close
+from slangnb.compiler.advice.names import close, special_name
+from slangnb.compiler.advice.powers import instead
 from slangnb.compiler.advice.vocabulary import CALLS
 from slangnb.compiler.reading.declarations import Declaration
 
@@ -28,6 +29,8 @@ _PAIR = {
 def member(case: Case, match: re.Match[str]) -> str:
     """E30027: the components of a vector, or the members of a struct that are like it."""
     name, owner = match.group("name"), match.group("type")
+    if (owner in _SCALARS or _VECTOR.fullmatch(owner)) and (call := _as_call(case, name)):
+        return call
     if vector := _VECTOR.fullmatch(owner):
         size = int(vector.group(2))
         letters = ", ".join(f"`.{c}`" for c in _COMPONENTS[:size])
@@ -50,6 +53,17 @@ def member(case: Case, match: re.Match[str]) -> str:
         dot = "." if not owner.startswith("typeof") else f"{plain}."
         return f"did you mean `{dot}{near}`?"
     return f"`{plain}` has {', '.join(f'`{m}`' for m in members)}" if members else f"`{plain}` has no members"
+
+
+def _as_call(case: Case, name: str) -> str:
+    """Say how to call ``x.sin()``: Slang's functions are no methods."""
+    value, given = re.search(r"([\w.]+)\.$", case.before), re.match(r"\(([^()]*)\)", case.after)
+    if value is None or given is None:
+        return ""
+    if name in CALLS:
+        others = f", {given.group(1)}" if given.group(1).strip() else ""
+        return f"write `{name}({value.group(1)}{others})`"
+    return special_name(name, case.after)
 
 
 def mismatch(case: Case, match: re.Match[str]) -> str:
@@ -130,6 +144,11 @@ def untyped(case: Case, _: re.Match[str]) -> str:
 
 def comma(case: Case, _: re.Match[str]) -> str:
     """E41024: mostly a decimal comma, or a tuple."""
+    start = case.before.rfind("(")
+    listed = re.match(r"\(([^()]*)\)", case.diagnostic.source[max(0, start) :])
+    parts = [part.strip() for part in listed.group(1).split(",")] if listed else []
+    if start >= 0 and (len(parts) in (3, 4) or (len(parts) == 2 and not all(map(str.isdigit, parts)))):
+        return f"only the last value counts: write `float{len(parts)}({', '.join(parts)})` to keep all"
     decimal = re.search(r"\b(\d+),(\d+)\b", case.diagnostic.source)
     if decimal:
         return f"write `{decimal.group(1)}.{decimal.group(2)}` with a point"
@@ -183,6 +202,14 @@ def _builtin(name: str, kinds: list[str]) -> str:
     return ""
 
 
+def tensor_dimensions(case: Case, match: re.Match[str]) -> str:
+    """E30441: ``Tensor<float>``."""
+    element = re.match(r"\s*<\s*([\w<, ]+?)\s*>", case.after)
+    return (
+        f"write `{match.group('name')}<{element.group(1) if element else 'float'}, 1>`, with its number of dimensions"
+    )
+
+
 def out_of_bounds(_: Case, match: re.Match[str]) -> str:
     """E30029."""
     size = int(match.group("size"))
@@ -196,16 +223,20 @@ def not_constant(case: Case, _: re.Match[str]) -> str:
     return "write a number, or a `static const int`; a parameter is known only when the kernel runs"
 
 
-def integer_operator(_: Case, match: re.Match[str]) -> str:
+def integer_operator(case: Case, match: re.Match[str]) -> str:
     """``x ^ 2`` and the like."""
     mark = match.group("mark")
-    return "write `pow(x, y)` for a power" if mark == "^" else f"`{mark}` works on integers: write `int(...)`"
+    if mark == "^":
+        return instead(case.diagnostic.source) or "write `pow(x, y)` for a power"
+    return f"`{mark}` works on integers: write `int(...)`"
 
 
 def not_assignable(case: Case, _: re.Match[str]) -> str:
     """E30011: a constant, or a tensor that is only read."""
     target = re.search(r"(\w+)(\s*\[.*\])?\s*$", case.before.rstrip("[(+-*/= "))
     name = target.group(1) if target else ""
+    if answer := _global(case, name):
+        return answer
     tensor = re.search(rf"\bI?(?:Diff)?Tensor<[^;{{}}]*?>\s+{re.escape(name)}\b", case.code) if name else None
     if tensor:
         kind = re.match(r"(I?)(Diff)?Tensor", tensor.group())
@@ -216,8 +247,20 @@ def not_assignable(case: Case, _: re.Match[str]) -> str:
     return "it is constant: copy it to a variable first, or drop `const`"
 
 
-def needs_variable(_: Case, __: re.Match[str]) -> str:
-    """E30047: an inout argument that is no variable."""
+def _global(case: Case, name: str) -> str:
+    found = next((d for d in case.declared() if d.kind == "global" and d.name == name), None)
+    if found is None:
+        return ""
+    return (
+        f"a global cannot change while a kernel runs: declare `{name}` inside the function; "
+        f"as `static {found.type} {name}` each element has its own"
+    )
+
+
+def needs_variable(case: Case, _: re.Match[str]) -> str:
+    """E30047: a global, or an inout argument that is no variable."""
+    if answer := _global(case, case.word):
+        return answer
     return "store the argument in a variable first, such as `var p = diffPair(x);`, and pass `p`"
 
 

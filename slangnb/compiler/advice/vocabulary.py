@@ -59,6 +59,8 @@ CUDA = (
     "and an index parameter filled by `spy.grid(shape)`"
 )
 
+TENSOR = "write `float` for a function of each element; for a whole tensor `Tensor<float, 1>`, with `import slangpy;`"
+
 #: Module and namespace names that stand before functions in other languages.
 PREFIXES = frozenset(("np", "numpy", "math", "torch", "jnp", "cmath", "std", "glm", "F", "Math"))
 CONSTANTS = {
@@ -124,6 +126,8 @@ INSTEAD = {
     "long": "write `int64_t`",
     "char": "write `int8_t`",
     "string": "write `String`",
+    "tensor": TENSOR,
+    "ndarray": TENSOR,
     "boolean": "write `bool`",
     "Float": "write `float`",
     "Int": "write `int`",
