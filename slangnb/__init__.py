@@ -75,6 +75,17 @@ __all__ = [
     "vjp",
 ]
 
+#: What names of other libraries are here.
+_INSTEAD = {
+    "compile": "write a %%slang cell, or sn.session().compile(source)",
+    "load": "write %slang load FILE, or sn.session().load(path)",
+    "jit": "none is needed: a %%slang cell is compiled",
+    "vmap": "none is needed: called with arrays, a function runs once for each element",
+    "array": "write sn.tensor(...)",
+    "plot": "write sn.show(x)",
+    "backward": "write sn.grad(f), or f.bwds(..., _result=y)",
+}
+
 
 def __getattr__(name: str) -> Any:
     if name == "torch":  # not in __all__: `from slangnb import *` must not hide torch itself
@@ -88,6 +99,10 @@ def _hint(name: str) -> str:
     """Say what may be meant by a name that is not there."""
     if name in ("live", "history"):
         return f"; write sn.show(x, {name}=True)"
+    if name in ("zeros", "ones", "full", "arange", "linspace"):
+        return f"; write sn.tensor(np.{name}(...))"
+    if name in _INSTEAD:
+        return f"; {_INSTEAD[name]}"
     from difflib import get_close_matches
 
     close = get_close_matches(name, __all__, 1)

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
-from functools import wraps
-from inspect import signature
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 from slangnb.errors import CallError
 from slangnb.runtime.checks import called
 from slangnb.runtime.function import Function
-
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
 
 
 def as_names(wrt: Any, function: Function, transform: str) -> tuple[str, ...] | None:
@@ -42,24 +37,14 @@ def wrt_text(names: tuple[str, ...] | None) -> str:
     return f" with respect to {', '.join(names)}" if names else ""
 
 
-def makes_function(make: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Refuse the Slang function's own arguments in a call that takes its name alone, and say where they go."""
-    form = signature(make)
+def names_first(transform: str) -> Callable[[tuple[Any, ...], dict[str, Any]], str]:
+    """Say, for `teaches`, where the Slang function's own arguments go."""
 
-    @wraps(make)
-    def checked(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        try:
-            form.bind(*args, **kwargs)
-        except TypeError as wrong:
-            function = args[0] if args and isinstance(args[0], Function) else None
-            raise CallError(
-                f"{make.__name__} makes a function of a Slang function: {wrong}",
-                function=function.info.name if function else "",
-                remedy=_how(function, make.__name__, kwargs.get("argnums")),
-            ) from None
-        return make(*args, **kwargs)
+    def remedy(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+        function = args[0] if args and isinstance(args[0], Function) else None
+        return _how(function, transform, kwargs.get("argnums"))
 
-    return checked
+    return remedy
 
 
 def _parameters(function: Function | None) -> list[str]:

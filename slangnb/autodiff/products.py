@@ -10,7 +10,7 @@ from slangnb.autodiff.assemble import Assembler, results
 from slangnb.autodiff.callee import Callee, check_function, check_names, find, warn_of_plain_structs
 from slangnb.autodiff.forward_mode import check_values, refuse_constants
 from slangnb.autodiff.made import Made
-from slangnb.autodiff.naming import as_names, makes_function, wrt_text
+from slangnb.autodiff.naming import as_names, names_first, wrt_text
 from slangnb.autodiff.transforms import make_call, prepare, split_seed
 from slangnb.compiler.reflection import PLAIN_KINDS, Parameter, Signature, declare, plain_name
 from slangnb.errors import CallError, GradientError
@@ -23,6 +23,7 @@ from slangnb.runtime.fused.engine import Wish
 from slangnb.runtime.fused.launch import Prepared
 from slangnb.runtime.health import look
 from slangnb.runtime.stale import Snapshot, compiled_again, copied
+from slangnb.runtime.teaching import teaches
 
 
 def jvp(function: Function, primals: Mapping[str, Any], tangents: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -156,7 +157,7 @@ def vjp(function: Function, /, *args: Any, **kwargs: Any) -> tuple[Any, Callable
     return y, Made(pull, text)
 
 
-@makes_function
+@teaches(names_first("hvp"))
 def hvp(function: Function, wrt: str | Sequence[str] | None = None) -> Callable[..., Any]:
     """Make a function that gives Hessian-vector products of the sum of a function, by reverse over forward mode.
 

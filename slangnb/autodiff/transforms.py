@@ -9,7 +9,7 @@ from typing import Any
 from slangnb.autodiff.assemble import Assembler
 from slangnb.autodiff.callee import Callee, check_function, check_names, find, warn_of_plain_structs
 from slangnb.autodiff.fallback import value_and_grad_by_slangpy
-from slangnb.autodiff.naming import as_names, makes_function, wrt_text
+from slangnb.autodiff.naming import as_names, names_first, wrt_text
 from slangnb.errors import CallError, GradientError
 from slangnb.runtime.foreign import HostArguments, host, library_of
 from slangnb.runtime.function import Function
@@ -21,6 +21,7 @@ from slangnb.runtime.fused.launch import NOTHING, Prepared
 from slangnb.runtime.fused.plans import kind_of
 from slangnb.runtime.fused.values import NotFusedError
 from slangnb.runtime.health import look
+from slangnb.runtime.teaching import teaches
 
 
 @dataclass(slots=True)
@@ -225,7 +226,7 @@ def split_seed(seed: Any, callee: Callee) -> tuple[float, dict[str, Any]]:
     return 1.0, {ids[0]: seed}
 
 
-@makes_function
+@teaches(names_first("value_and_grad"))
 def value_and_grad(
     function: Function,
     wrt: str | Sequence[str] | None = None,
@@ -278,7 +279,7 @@ def value_and_grad(
     return Transform(function, wrt, reduce, seed, True, "value_and_grad", tune=tune)
 
 
-@makes_function
+@teaches(names_first("grad"))
 def grad(
     function: Function, wrt: str | Sequence[str] | None = None, reduce: str = "sum", *, seed: Any = None
 ) -> Transform:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,8 @@ from slangnb.runtime.tensors import SCALARS, SLANG_NAMES, check_device, check_ex
 
 if TYPE_CHECKING:
     import slangpy
+
+_POINTER = re.compile(r"Ptr<(.+?), Access\.")
 
 
 def check_call(bound: Bound, device: slangpy.Device, mapped: bool) -> None:
@@ -85,6 +88,13 @@ def check_value(
 
     if isinstance(value, np.generic):
         value = value.item()
+    pointed = _POINTER.match(t.name)
+    if pointed and isinstance(value, np.ndarray | list | tuple | float | spy.Tensor):
+        to = plain_name(pointed.group(1))
+        raise refuse(
+            f"{argument!r} is {called(value)}, but the parameter is a pointer, {to}*",
+            f"declare it as `Tensor<{to}, 1> {argument}`, with `import slangpy;`, and pass a tensor",
+        )
     if io != "in" and isinstance(value, bool | int | float | list | tuple):
         raise refuse(
             f"{argument!r} is written to, but {value!r} cannot hold a result",
@@ -193,6 +203,21 @@ def _sizes(wanted: tuple[int, ...]) -> str:
     return str(wanted) if len(wanted) > 1 else str(*wanted)
 
 
+def turned(array: str, shape: tuple[int, ...], wanted: tuple[int, ...], behind: str = "") -> str:
+    """Say how to give an array the last dimensions that a parameter needs; `behind` closes what `array` opens.
+
+    Examples
+    --------
+    >>> turned("v", (3, 5), (3,)), turned("v", (6,), (3,)), turned("v", (5, 4), (3,))
+    ('pass v.T', 'pass v.reshape(-1, 3)', 'give it a shape that ends with (3,)')
+    """
+    if len(shape) == 2 and len(wanted) == 1 and shape[0] == wanted[0]:
+        return f"pass {array}.T{behind}"
+    if len(shape) == 1 and shape[0] and shape[0] % math.prod(wanted) == 0:
+        return f"pass {array}.reshape(-1, {', '.join(map(str, wanted))}){behind}"
+    return f"give it a shape that ends with {wanted}"
+
+
 def check_inner(function: str, argument: str, t: TypeInfo, value: slangpy.Tensor) -> None:
     """Refuse a tensor whose last dimensions do not fit the vector, matrix or array that it is bound to.
 
@@ -206,6 +231,7 @@ def check_inner(function: str, argument: str, t: TypeInfo, value: slangpy.Tensor
             f"dimension{'s' * (len(wanted) > 1)} to be {_sizes(wanted)}",
             function=function,
             argument=argument,
+            remedy=turned(f"sn.tensor({argument}.to_numpy()", shape, wanted, ")"),
         )
 
 
@@ -233,9 +259,10 @@ def _check_numpy(refuse: Any, argument: str, t: TypeInfo, value: np.ndarray, io:
             f"cast it: {argument}.astype(np.float32)",
         )
     if t.scalar in SCALARS and given != SCALARS[t.scalar]:
+        needs = "the function returns" if argument == "_result" else "the parameter is"
         raise refuse(
-            f"{argument!r} is an array of {given}, but the parameter is {plain_name(t.name)}",
-            f"cast it: {argument}.astype(np.{SCALARS[t.scalar]})",
+            f"{argument!r} is an array of {given}, but {needs} {plain_name(t.name)}",
+            _recast(argument, value.shape, SCALARS[t.scalar], io),
         )
     if io != "in" and not value.flags.writeable:
         raise refuse(f"{argument!r} is read-only, but the function writes to it", "pass a copy: np.array(...)")
@@ -243,8 +270,18 @@ def _check_numpy(refuse: Any, argument: str, t: TypeInfo, value: np.ndarray, io:
     if wanted and value.shape[-len(wanted) :] != wanted:
         raise refuse(
             f"{argument!r} has shape {value.shape}, but {plain_name(t.name)} needs its last "
-            f"dimension{'s' * (len(wanted) > 1)} to be {_sizes(wanted)}"
+            f"dimension{'s' * (len(wanted) > 1)} to be {_sizes(wanted)}",
+            turned(argument, value.shape, wanted),
         )
+
+
+def _recast(argument: str, shape: tuple[int, ...], dtype: str, io: str) -> str:
+    """Say how to get the right dtype; a result must not be written to a copy that nobody holds."""
+    if io == "in":
+        return f"cast it: {argument}.astype(np.{dtype})"
+    if io == "inout":
+        return f"cast it before the call, which writes to it: {argument} = {argument}.astype(np.{dtype})"
+    return f"make it of that type: np.zeros({shape[0] if len(shape) == 1 else shape}, np.{dtype})"
 
 
 def _check_struct(refuse: Any, argument: str, t: TypeInfo, value: dict[str, Any]) -> None:

@@ -61,6 +61,27 @@ def _padded(shape: tuple[int, ...], dimensions: int) -> tuple[int, ...]:
     return (1,) * (dimensions - len(shape)) + shape
 
 
+def unequal(function: str, argument: str, own: tuple[int, ...], others: tuple[int, ...]) -> CallError:
+    """Say that a value's shape does not go with that of the other arguments.
+
+    Examples
+    --------
+    >>> print(unequal("f", "b", (4,), (4, 2)))
+    f: 'b' has shape (4,), the other arguments (4, 2)
+    remedy: sizes are compared from the last dimension on: give 'b' the shape (4, 1)
+    """
+    remedy = "give equal shapes, or 1 in a dimension that is repeated"
+    if 0 < len(own) < len(others) and own == others[: len(own)]:
+        meant = own + (1,) * (len(others) - len(own))
+        remedy = f"sizes are compared from the last dimension on: give {argument!r} the shape {meant}"
+    return CallError(
+        f"{function}: {argument!r} has shape {own}, the other arguments {others}",
+        function=function,
+        argument=argument,
+        remedy=remedy,
+    )
+
+
 def check_outputs(bound: Bound) -> None:
     """Refuse an output with fewer elements than the call: many threads would write to one, and the last one wins.
 

@@ -14,7 +14,7 @@ import numpy as np
 from slangnb.compiler.reflection import PLAIN_KINDS, FunctionInfo, TypeInfo, plain_name
 from slangnb.errors import CallError
 from slangnb.runtime.binding import bind
-from slangnb.runtime.tensors import SCALARS
+from slangnb.runtime.tensors import SAME_LENGTHS, SCALARS
 
 #: Scalars whose vectors and arrays SlangPy takes without a buffer.
 _UNIFORM = ("float", "int", "uint")
@@ -112,7 +112,7 @@ def from_list(value: Any, t: TypeInfo, argument: str = "", function: str = "") -
     try:
         found = np.asarray(value)
     except ValueError:
-        raise refuse("holds lists of different lengths", "give each of its lists as many numbers") from None
+        raise refuse("holds lists of different lengths", SAME_LENGTHS) from None
     if found.dtype.kind not in "biufO":  # O: whole numbers beyond 64 bits
         raise refuse(f"holds {found.dtype}, but the parameter is {name}", "write a list of numbers alone")
     if dtype.kind != "f" and found.size:

@@ -10,7 +10,17 @@ from slangnb.compiler.reflection import REAL
 from slangnb.errors import CallError, GradientError
 from slangnb.runtime import foreign
 from slangnb.runtime.session import session as current
-from slangnb.runtime.tensors import SCALARS, SLANG_NAMES, check_bytes, check_extent, dtype_name, split_dtype, tidy
+from slangnb.runtime.teaching import teaches
+from slangnb.runtime.tensors import (
+    SAME_LENGTHS,
+    SCALARS,
+    SLANG_NAMES,
+    check_bytes,
+    check_extent,
+    dtype_name,
+    split_dtype,
+    tidy,
+)
 
 if TYPE_CHECKING:
     import slangpy
@@ -51,6 +61,16 @@ def _check_cast(array: np.ndarray, dtype: str) -> None:
         )
 
 
+def _tensor_remedy(_: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """Say what to write for other libraries' arguments of `tensor`."""
+    if "requires_grad" in kwargs:
+        return "write grad=True"
+    if "device" in kwargs:
+        return "leave it out: the tensor goes to the session's device, which `%slang use` chooses"
+    return "write sn.tensor(data), with grad=True for a gradient and dtype='float' to cast"
+
+
+@teaches(_tensor_remedy)
 def tensor(data: Any, *, grad: bool = False, dtype: Any = None, session: Session | None = None) -> slangpy.Tensor:
     """Copy data to the device of the current session as a SlangPy tensor.
 
@@ -98,6 +118,8 @@ def tensor(data: Any, *, grad: bool = False, dtype: Any = None, session: Session
     try:
         array = as_array(data, grad and dtype is None)
     except ValueError as error:
+        if "inhomogeneous" in str(error):
+            raise CallError("the data holds lists of different lengths", remedy=SAME_LENGTHS) from None
         raise CallError(f"this is not an array: {error}") from error
     scalar, inner = split_dtype(dtype_name(dtype)) if dtype is not None else (SLANG_NAMES[array.dtype.name], ())
     _check_cast(array, SCALARS[scalar])

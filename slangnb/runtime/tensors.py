@@ -27,6 +27,7 @@ SCALARS = {
     "uint64_t": "uint64",
 }
 SLANG_NAMES = {n: s for s, n in SCALARS.items()}
+SAME_LENGTHS = "give each of its lists as many numbers"
 #: A buffer of software Vulkan is smaller than this; SlangPy 0.43 refuses larger ones, or crashes.
 MOST_BYTES_SOFTWARE = 1 << 31
 

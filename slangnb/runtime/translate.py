@@ -13,6 +13,7 @@ from slangnb.compiler.source import Source
 from slangnb.errors import CallError, CompileError, Diagnostic, GradientError, SlangNbError
 from slangnb.runtime.binding import Bound
 from slangnb.runtime.checks import called, retyped, what_fits
+from slangnb.runtime.extents import unequal
 
 #: Slang's own way of writing an error; a text with it is a compiler's, not a binding's.
 COMPILER_ERROR = re.compile(r"error\[E\d+\]|nvrtc [\d.]+: .*error")
@@ -66,13 +67,9 @@ def call_error(
         )
     found = _SHAPE.search(text)
     if found:
-        argument, value, call = found.groups()
-        return CallError(
-            f"{name}: {argument!r} has shape ({value}), which does not fit the other arguments' ({call})",
-            function=name,
-            argument=argument,
-            remedy="sizes must be equal or 1 in every dimension",
-        )
+        argument, *shapes = found.groups()
+        own, others = (tuple(map(int, re.findall(r"\d+", sizes))) for sizes in shapes)
+        return unequal(name, argument, own, others)
     found = _MARSHALL.search(text)
     if found:
         argument, reason = found.groups()

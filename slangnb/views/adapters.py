@@ -17,7 +17,7 @@ from slangnb.errors import CallError
 from slangnb.runtime.parameter import Parameter
 from slangnb.views.measure import Array
 from slangnb.views.source import LARGEST_READ, ArraySource, is_tensor
-from slangnb.views.text import device_words
+from slangnb.views.text import device_words, no_array
 from slangnb.views.textures import is_texture, texture_array
 
 
@@ -192,4 +192,4 @@ def pair_arrays(thing: Any, name: str) -> Reading:
     try:
         return Reading(np.asarray(thing))
     except (TypeError, ValueError) as error:
-        raise CallError(f"{name} is not an array of numbers: {error}", remedy="give rows of equal length") from error
+        raise no_array(name, error) from error

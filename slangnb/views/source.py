@@ -28,7 +28,7 @@ from slangnb.views.model import (
     said_last_axis,
 )
 from slangnb.views.reduce import Kind
-from slangnb.views.text import dtype_words, elements
+from slangnb.views.text import dtype_words, elements, no_array
 
 if TYPE_CHECKING:
     import slangpy
@@ -377,10 +377,12 @@ def source(thing: Any, name: str) -> Source:
     try:
         array = np.asarray(thing)
     except (TypeError, ValueError) as error:
+        raise no_array(name, error) from error
+    if isinstance(thing, np.ndarray) and array.dtype.kind in "OSUV":
         raise CallError(
-            f"{name} is not an array of numbers: {error}",
-            remedy="give a tensor, a numpy array, or a list with rows of equal length",
-        ) from error
+            f"{name} is an array of dtype {array.dtype}, which holds no numbers to show",
+            remedy="give an array of numbers, as x.astype(np.float32) makes it",
+        )
     if array.dtype.kind in "OSUV":
         what = "None" if thing is None else f"of the type {type(thing).__name__!r}"
         raise CallError(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from slangnb.errors import CallError
 from slangnb.views.measure import Array, Stats
 
 if TYPE_CHECKING:
@@ -188,3 +189,15 @@ def plain(model: PairModel) -> str:
     if notes:
         rows.append(f"  {'note':<8}  {notes}")
     return "\n".join(rows)
+
+
+def no_array(name: str, error: Exception) -> CallError:
+    """Say why numpy makes no array of something."""
+    if "inhomogeneous" in str(error):
+        return CallError(
+            f"{name} holds lists of different lengths",
+            remedy="give each of its lists as many numbers; to show several tensors write show(a, b)",
+        )
+    return CallError(
+        f"{name} is not an array of numbers: {error}", remedy="give a tensor, a numpy array, or a list of numbers"
+    )

@@ -28,7 +28,6 @@ def m(session: Any) -> Any:
 HOW_JVP = "sn.jvp(scale, dict(a=..., x=...), dict(x=...))"
 CELL = "write it in a %%slang cell: [Differentiable] float f(float x) { return x * x; }"
 NAME_X = 'name the argument, and give the values after it: sn.{}(scale, wrt="{}")({})'
-MAKES = "makes a function of a Slang function:"
 TAKES = "grad takes a function of a Slang module, not"
 
 
@@ -77,12 +76,12 @@ TAKES = "grad takes a function of a Slang module, not"
         ),
         (
             lambda m: sn.grad(m.scale, 2.0, 8.0, 1.0),  # pyright: ignore[reportCallIssue]
-            f"grad {MAKES} too many positional arguments",
+            "grad: too many positional arguments",
             NAME_X.format("grad", "x", "a=..., x=..."),
         ),
         (
             lambda m: sn.grad(m.scale, argnums=0),  # pyright: ignore[reportCallIssue]
-            f"grad {MAKES} got an unexpected keyword argument 'argnums'",
+            "grad: got an unexpected keyword argument 'argnums'",
             NAME_X.format("grad", "a", "a=..., x=..."),
         ),
         (
@@ -146,6 +145,10 @@ def test_attributes_that_there_are_not(m: Any, name: str, hint: str) -> None:
         ("Tensor", "; did you mean 'tensor'?"),
         ("history", "; write sn.show(x, history=True)"),
         ("live", "; write sn.show(x, live=True)"),
+        ("compile", "; write a %%slang cell, or sn.session().compile(source)"),
+        ("zeros", "; write sn.tensor(np.zeros(...))"),
+        ("plot", "; write sn.show(x)"),
+        ("jit", "; none is needed: a %%slang cell is compiled"),
         ("nonsense", ""),
     ],
 )

@@ -42,6 +42,109 @@ def check(m: Any, call: Any, message: str, remedy: str) -> None:
     assert (caught.value.message, caught.value.remedy) == (message, remedy)
 
 
+SHAPES = """
+float same(float x) { return x; }
+float add(float a, float b) { return a + b; }
+[Differentiable] float3 turn(float3 v) { return v; }
+void fill(float x, out float y) { y = x; }
+void more(inout float y) { y += 1; }
+float load(float* p) { return p[1]; }
+"""
+EQUAL = "give equal shapes, or 1 in a dimension that is repeated"
+NEEDS_3 = "but float3 needs its last dimension to be 3"
+POINTER = "declare it as `Tensor<float, 1> p`, with `import slangpy;`, and pass a tensor"
+
+
+def zeros(*shape: int) -> Any:
+    return np.zeros(shape, np.float32)
+
+
+@pytest.mark.parametrize(
+    ("call", "message", "remedy"),
+    [
+        (
+            lambda m: m.same(zeros(4), _result=np.zeros(4)),
+            "same: '_result' is an array of float64, but the function returns float",
+            "make it of that type: np.zeros(4, np.float32)",
+        ),
+        (
+            lambda m: m.fill(zeros(2, 3), np.zeros((2, 3))),
+            "fill: 'y' is an array of float64, but the parameter is float",
+            "make it of that type: np.zeros((2, 3), np.float32)",
+        ),
+        (
+            lambda m: m.more(np.zeros(3)),
+            "more: 'y' is an array of float64, but the parameter is float",
+            "cast it before the call, which writes to it: y = y.astype(np.float32)",
+        ),
+        (lambda m: m.same(zeros(4), result="numpy"), "same has no parameter 'result'", "did you mean '_result'?"),
+        (lambda m: m.same(zeros(4), out=zeros(4)), "same has no parameter 'out'", "did you mean '_result'?"),
+        (
+            lambda m: m.fill(zeros(4), out=zeros(4)),
+            "fill has no parameter 'out'",
+            "its signature is void fill(float x, out float y)",
+        ),
+        (lambda m: m.turn(zeros(3, 5)), f"turn: 'v' has shape (3, 5), {NEEDS_3}", "pass v.T"),
+        (lambda m: m.turn(zeros(6)), f"turn: 'v' has shape (6,), {NEEDS_3}", "pass v.reshape(-1, 3)"),
+        (
+            lambda m: m.turn(zeros(5, 4)),
+            f"turn: 'v' has shape (5, 4), {NEEDS_3}",
+            "give it a shape that ends with (3,)",
+        ),
+        (
+            lambda m: m.turn(sn.tensor(zeros(3, 5))),
+            f"turn: 'v' has shape (3, 5), {NEEDS_3}",
+            "pass sn.tensor(v.to_numpy().T)",
+        ),
+        (
+            lambda m: sn.grad(m.turn)(zeros(3, 5)),
+            f"turn: 'v' has shape (3, 5), {NEEDS_3}",
+            "pass v.T",
+        ),
+        (lambda m: m.add(zeros(4), zeros(3)), "add: 'b' has shape (3,), the other arguments (4,)", EQUAL),
+        (
+            lambda m: m.add(sn.tensor(zeros(4)), sn.tensor(zeros(3))),
+            "add: 'b' has shape (3,), the other arguments (4,)",
+            EQUAL,
+        ),
+        (
+            lambda m: m.add(zeros(4, 2), zeros(4)),
+            "add: 'b' has shape (4,), the other arguments (4, 2)",
+            "sizes are compared from the last dimension on: give 'b' the shape (4, 1)",
+        ),
+        (lambda m: m.load(zeros(3)), "load: 'p' is a numpy array, but the parameter is a pointer, float*", POINTER),
+        (
+            lambda m: m.load(sn.tensor(zeros(3))),
+            "load: 'p' is a Tensor, but the parameter is a pointer, float*",
+            POINTER,
+        ),
+        (
+            lambda _: sn.tensor([[1, 2], [3]]),
+            "the data holds lists of different lengths",
+            "give each of its lists as many numbers",
+        ),
+        (
+            lambda _: sn.tensor(zeros(3), requires_grad=True),  # pyright: ignore[reportCallIssue]
+            "tensor: got an unexpected keyword argument 'requires_grad'",
+            "write grad=True",
+        ),
+        (
+            lambda _: sn.tensor(zeros(3), device="cuda"),  # pyright: ignore[reportCallIssue]
+            "tensor: got an unexpected keyword argument 'device'",
+            "leave it out: the tensor goes to the session's device, which `%slang use` chooses",
+        ),
+    ],
+)
+def test_shapes_types_and_names(session: Any, call: Any, message: str, remedy: str) -> None:
+    check(session.compile(SHAPES), call, message, remedy)
+
+
+def test_pointers_take_what_has_an_address(session: Any) -> None:
+    m = session.compile(SHAPES)
+    held = sn.tensor(np.array([7, 8], np.float32))
+    assert m.load(held.storage) == 8 and m.load(held.storage.device_address) == 8
+
+
 IS_INT = "'t' is a 1-dimensional tensor of int, but the parameter is"
 
 

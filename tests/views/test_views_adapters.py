@@ -317,5 +317,5 @@ def test_what_is_no_image() -> None:
 
 
 def test_what_is_no_array() -> None:
-    with pytest.raises(CallError, match="not an array"):
+    with pytest.raises(CallError, match="x holds lists of different lengths"):
         pair_arrays([[1], [2, 3]], "x")

@@ -69,7 +69,7 @@ def test_save(tmp_path: Path) -> None:
     [
         ("words", "is of the type 'str'"),
         (None, "is None"),
-        ([1, [2]], "not an array"),
+        ([1, [2]], "lists of different lengths"),
         (np.array(1j), "complex"),
         ({}, "nothing"),
     ],

@@ -198,7 +198,7 @@ def test_last_axes_taken_for_components() -> None:
 def test_wrong_things_are_refused() -> None:
     for thing, message in (
         ("text", "holds no numbers"),
-        ([[1], [1, 2]], "is not an array of numbers"),
+        ([[1], [1, 2]], "holds lists of different lengths"),
         (np.zeros(3, complex), "is complex"),
     ):
         with pytest.raises(CallError, match=message):

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from slangnb.errors import CallError, GradientError
+from slangnb.errors import GradientError
+from slangnb.runtime.extents import unequal
 from slangnb.runtime.fused.given import Given
 from slangnb.runtime.fused.values import Held
 from slangnb.runtime.tensors import packed_strides
@@ -36,13 +37,7 @@ def broadcast_shape(function: str, given: list[Given]) -> tuple[int, ...]:
         try:
             shape = np.broadcast_shapes(shape, g.held.shape)
         except ValueError:
-            name = f"{g.argument}{g.leaf.suffix}"
-            raise CallError(
-                f"{function}: {name!r} has shape {g.held.shape}, the other arguments {shape}; give equal shapes, or 1 "
-                "in a dimension that is repeated",
-                function=function,
-                argument=name,
-            ) from None
+            raise unequal(function, f"{g.argument}{g.leaf.suffix}", g.held.shape, shape) from None
     return shape
 
 

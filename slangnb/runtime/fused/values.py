@@ -11,6 +11,7 @@ import numpy as np
 
 from slangnb.compiler.reflection import PLAIN_KINDS, TypeInfo, innermost_scalar, plain_name
 from slangnb.errors import CallError
+from slangnb.runtime.checks import turned
 from slangnb.runtime.listed import from_list
 from slangnb.runtime.parameter import Parameter
 from slangnb.runtime.tensors import SCALARS, check_device, check_extent, packed_strides, tidy
@@ -214,6 +215,7 @@ def _outer(function: str, name: str, t: TypeInfo, shape: tuple[int, ...]) -> tup
             f"{function}: {name!r} has shape {shape}, but {plain_name(t.name)} needs it to end with {inner}",
             function=function,
             argument=name,
+            remedy=turned(name, shape, inner),
         )
     outer = shape[: len(shape) - len(inner)]
     if 0 in outer:
