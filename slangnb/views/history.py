@@ -13,6 +13,7 @@ from slangnb.views.model import PairModel
 from slangnb.views.snapshots import (
     Frame,
     Norms,
+    fading,
     norms,
     same_tensors,
     share_limits,
@@ -285,6 +286,8 @@ class History(LiveView):
         if self._latest is None:
             return "no steps yet"
         said = f"steps {', '.join(str(frame.step) for frame in self._chosen(3))}; one scale for all steps"
+        if fading(self._snapshots):
+            said += "; a gradient that falls by more than 10 times has a scale for each step"
         return said + (f"; {len(self)} of {self._count} steps kept" if len(self) < self._count else "")
 
     def _alternative(self) -> str:

@@ -1,4 +1,4 @@
-"""Draws a history: a few steps side by side on one scale, the norms over all steps beneath."""
+"""Draws a history: a few steps side by side on one scale, or each on its own, the norms over all steps beneath."""
 
 from __future__ import annotations
 
@@ -117,31 +117,46 @@ def _steps(page: Page, frames: Sequence[Frame]) -> float:
         label = f"{shorten(frames[-1].models[place].name, 12)}\n{role}" if many else role
         page.text(0.3, top + 0.14, label, size=9, color=INK, va="center" if many else "baseline")
         scale: tuple[Panel, float] | None = None
-        for column, frame in enumerate(frames):
+        panels = [_panel(frame, place, role) for frame in frames]
+        own = len({panel.limits for panel in panels if panel is not None}) > 1
+        for column, panel in enumerate(panels):
             left = _LEFT + column * (_WIDE + _GAP)
-            panel = _panel(frame, place, role)
             if panel is None:
                 page.text(left, top + 0.2, "none", size=8.5, color=MUTED)
                 continue
             size = _picture(panel, _WIDE)
             _draw(page, panel, role, (left, top), size, first=column == 0)
-            _said(page, panel, left + _WIDE, top - 0.05)
-            if _scaled(panel):
+            _said(page, panel, left + _WIDE, top - 0.05, own=own)
+            if _scaled(panel) and own:
+                _scale(page, panel, role, (left, top + size[1]), size[0])
+            elif _scaled(panel):
                 scale = panel, size[1]
         if scale is not None:
             across = _WIDE * len(frames) + _GAP * (len(frames) - 1)
-            strip = page.axes(_LEFT, top + scale[1] + _TICKS, across, _STRIP)
-            raster.scale_strip(strip, replace(scale[0], histogram=None), role, across)
+            _scale(page, scale[0], role, (_LEFT, top + scale[1]), across)
         top += _band(frames, place, role)
     return top
 
 
-def _said(page: Page, panel: Panel, right: float, line: float) -> None:
-    """Write the norm over the right end of a picture, and what deserves attention before it."""
+def _scale(page: Page, panel: Panel, role: Role, place: tuple[float, float], across: float) -> None:
+    """Draw the colour scale of a picture that ends at that place."""
+    strip = page.axes(place[0], place[1] + _TICKS, across, _STRIP)
+    raster.scale_strip(strip, replace(panel, histogram=None), role, across)
+
+
+def _said(page: Page, panel: Panel, right: float, line: float, *, own: bool) -> None:
+    """Write the norm over the right end of a picture, and what deserves attention before it.
+
+    A line on its own scale says which: only the first has numbers at its axis.
+    """
     if panel.kind in ("scalar", "empty"):
         return
-    if panel.stats.norm is not None:
-        words = page.text(right, line, f"norm {number(panel.stats.norm, 3)}", size=7.5, color=MUTED, ha="right")
+    stats = panel.stats
+    if stats.norm is not None:
+        said = f"norm {number(stats.norm, 3)}"
+        if own and panel.kind == "line" and stats.min is not None and stats.max is not None:
+            said = f"{number(stats.min, 3)} to {number(stats.max, 3)}  {said}"
+        words = page.text(right, line, said, size=7.5, color=MUTED, ha="right")
         right -= page.wide(words) + 0.1
     if panel.remark:
         style = MARK if panel.stats.not_finite else INK

@@ -12,7 +12,7 @@ import traitlets
 from slangnb.views.axes import Axes
 from slangnb.views.live import LivePair
 from slangnb.views.measure import Stats
-from slangnb.views.model import Role
+from slangnb.views.model import Role, join_words
 from slangnb.views.snapshot_source import SnapshotSource
 from slangnb.views.snapshots import Frame
 
@@ -54,7 +54,10 @@ class LiveHistory(LivePair):
 
     def _picture(self, fresh: bool) -> tuple[dict[str, Any], bytes]:
         self._catch_up()
-        return super()._picture(fresh=False)
+        about, data = super()._picture(fresh=False)
+        if self._kept.fades and about["kind"] not in ("scalar", "empty"):
+            about["caption"] = join_words(about["caption"], "the gradient has a scale of its own at each step")
+        return about, data
 
     def _spans(self, stats: dict[Role, Stats]) -> dict[Role, Stats]:
         found = self._kept.spans()

@@ -12,7 +12,7 @@ from slangnb.views.axes import Axes
 from slangnb.views.measure import Array
 from slangnb.views.model import PairModel, Panel, Role
 from slangnb.views.reduce import unit
-from slangnb.views.snapshots import Frame
+from slangnb.views.snapshots import Frame, fading
 from slangnb.views.source import Number, Part, Source, Window, check_index, cut, exact, single
 
 
@@ -50,13 +50,22 @@ class SnapshotSource(Source):
         """Give what was kept; it has no other axes."""
         return self._model
 
+    @property
+    def fades(self) -> bool:
+        """Whether each step has its own scale for the gradient."""
+        return self._row in fading(self._frames())
+
     def spans(self) -> dict[Role, tuple[float, float]]:
-        """Give the smallest and the largest element of all steps, so that colours and heights compare."""
+        """Give the smallest and the largest element of all steps, so that colours and heights compare.
+
+        Nothing of a gradient that fades: each step has its own scale.
+        """
         found: dict[Role, tuple[float, float]] = {}
+        own = self.fades
         for frame in self._frames():
             for role, panel in frame.models[self._row].panels:
                 low, high = panel.stats.min, panel.stats.max
-                if low is not None and high is not None:
+                if low is not None and high is not None and not (own and role == "gradient"):
                     known = found.get(role, (low, high))
                     found[role] = min(low, known[0]), max(high, known[1])
         return found

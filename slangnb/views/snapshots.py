@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -13,6 +13,9 @@ from slangnb.views.measure import SINGLE, Array, Limits, Mask
 from slangnb.views.model import PairModel, Panel, Role
 
 T = TypeVar("T")
+
+#: Gradients that fall by more than this over the steps would be blank on one scale.
+_FADES = 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +133,8 @@ def norms(step: int, models: Sequence[PairModel]) -> Norms:
 def share_limits(frames: Sequence[Frame]) -> tuple[Frame, ...]:
     """Give frames whose scales are the same, so that colours and heights compare.
 
-    Panels of the same place share their limits: the smallest range that holds those of all frames.
+    Panels of the same place share their limits: the smallest range that holds those of all frames. Gradients that
+    fade keep their own.
 
     Examples
     --------
@@ -140,10 +144,11 @@ def share_limits(frames: Sequence[Frame]) -> tuple[Frame, ...]:
     [3.0, 3.0, 3.0]
     """
     found: dict[tuple[int, Role], Limits] = {}
+    own = {(i, "gradient") for i in fading(frames)}
     for frame in frames:
         for i, model in enumerate(frame.models):
             for role, panel in model.panels:
-                if panel.stats.min is not None:
+                if panel.stats.min is not None and (i, role) not in own:
                     known = found.get((i, role), panel.limits)
                     found[i, role] = _both(known, panel.limits)
 
@@ -152,6 +157,28 @@ def share_limits(frames: Sequence[Frame]) -> tuple[Frame, ...]:
         return replace(model, **panels)
 
     return tuple(Frame(f.step, tuple(with_limits(i, m) for i, m in enumerate(f.models))) for f in frames)
+
+
+def fading(frames: Sequence[Frame]) -> tuple[int, ...]:
+    """Give the places of the tensors whose gradients differ so much over the steps that each step needs its own scale.
+
+    Examples
+    --------
+    >>> from slangnb.views.model import pair_model
+    >>> def steps(last):
+    ...     slopes = [8.0, 0.0, last]
+    ...     return [Frame(i, (pair_model(np.ones(2), np.full(2, g), name="x"),)) for i, g in enumerate(slopes)]
+    >>> fading(steps(1.0)), fading(steps(0.5))
+    ((), (0,))
+    """
+    return tuple(i for i in range(len(frames[0].models) if frames else 0) if _fades(f.models[i] for f in frames))
+
+
+def _fades(models: Iterable[PairModel]) -> bool:
+    sides = [model.gradient.stats for model in models if model.gradient is not None]
+    # One that is zero everywhere is blank on any scale.
+    found = [reach for s in sides if s.min is not None and s.max is not None and (reach := max(-s.min, s.max))]
+    return bool(found) and max(found) / _FADES > min(found)
 
 
 def _both(one: Limits, other: Limits) -> Limits:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.text import Text
 from PIL import Image
 
 from slangnb.errors import CallError
@@ -18,6 +19,7 @@ from slangnb.views import show
 from slangnb.views.figure import to_png
 from slangnb.views.history import History
 from slangnb.views.model import PairModel, pair_model
+from slangnb.views.page import Page, drawing
 from slangnb.views.snapshots import Frame, share_limits, size, slim, spread, thin, wanted
 from slangnb.views.source import source
 
@@ -113,6 +115,33 @@ def test_all_frames_share_limits() -> None:
     slope = slopes.pop()
     assert slope.symmetric
     assert slope.lo == -slope.hi == -1.0
+
+
+@pytest.mark.parametrize(("last", "reach"), [(0.2, [2.0, 2.0, 2.0]), (0.1, [2.0, 1.0, 0.1])])
+def test_each_step_has_its_own_scale_where_a_gradient_fades(last: float, reach: list[float]) -> None:
+    made = History()
+    for peak, slope in zip((1.0, 1.0, 50.0), (2.0, 0.0, last), strict=True):
+        made.add([pair_model(np.array([[0.0, peak]]), np.array([[0.0, slope]]), name="x")])
+    assert [f.models[0].value.limits.hi for f in made.frames] == [50.0] * 3
+    assert [f.models[0].gradient.limits.hi for f in made.frames if f.models[0].gradient is not None] == reach
+    assert ("has a scale for each step" in made._caption()) is (last == 0.1)
+
+
+def test_a_line_on_its_own_scale_says_which() -> None:
+    made = History()
+    for slope in (1.0, 0.01):
+        made.add([pair_model(np.zeros(20), np.linspace(-slope, slope, 20), name="x")])
+    page = _drawn_page(made)
+    words = [text.get_text() for text in page.figure.findobj(Text) if isinstance(text, Text)]
+    assert [said for said in words if " to " in said] == ["-1 to 1  norm 2.71", "-0.01 to 0.01  norm 0.0271"]
+
+
+def _drawn_page(made: History) -> Page:
+    size, draw = made._drawing()
+    with drawing():
+        page = Page(*size)
+        draw(page)
+    return page
 
 
 def test_a_frame_without_finite_elements_does_not_widen_the_limits() -> None:

@@ -172,6 +172,14 @@ def test_a_gradient_stays_centred_on_zero() -> None:
     assert spans(widget) == [(1.0, 4.0), (-4.0, 4.0)]
 
 
+def test_a_gradient_that_fades_has_a_scale_for_each_step() -> None:
+    widget = alive(history_of([[1.0, 20.0]] * 2, [[0.5, 1.0]] * 2, gradient=True))
+    assert spans(widget) == [(0.5, 20.0), (-1.0, 1.0)]
+    widget.step = 0
+    assert spans(widget) == [(0.5, 20.0), (-20.0, 20.0)]
+    assert widget.meta["caption"] == "the gradient has a scale of its own at each step"
+
+
 def test_a_view_at_the_last_step_goes_on_with_it() -> None:
     made = history_of([1.0, 2.0])
     widget = make_widgets(lambda: made.frames)[0]
