@@ -48,6 +48,8 @@ _PLAIN = {
     POSITIVE_SOFT: "#86502a",
     MARK: "#e06bf0",
 }
+#: From below zero to above it: the farther from zero, the lighter.
+DARK_BALANCE = ("#b9def7", "#4f98d3", "#245781", "#363b43", "#7d4520", "#de7f3f", "#fcd5b5")
 _DENSITY = ("#1d4250", "#5fb0cf", "#e3f5fc")
 
 

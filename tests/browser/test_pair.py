@@ -20,11 +20,15 @@ view = sn.show(height=height)
 view"""
 STACK = """stack = np.arange(5 * 30 * 20, dtype=np.float32).reshape(5, 30, 20)
 orange = np.tile(np.array([255, 128, 0], np.uint8), (6, 9, 1))
-sn.show(stack=stack, thin=np.zeros((1, 30, 20)), orange=orange)"""
+field = sn.tensor(np.zeros((6, 8, 2), np.float32), grad=True)
+field.grad.copy_from_numpy(np.full((6, 8, 2), 0.1, np.float32))
+sn.show(stack=stack, thin=np.zeros((1, 30, 20)), orange=orange, field=field)"""
 WAVE = """t = np.linspace(0, 6, 100, dtype=np.float32)
 wave = sn.tensor(np.sin(t), grad=True)
 wave.grad.copy_from_numpy(np.cos(t))
-sn.show(wave=wave)"""
+few = sn.tensor([1, 2, 3, 4], grad=True)
+few.grad.copy_from_numpy(np.array([12, 16, 20, -24], np.float32))
+sn.show(wave=wave, few=few)"""
 BAD = """odd = sn.show(
     scalar=2.5, empty=np.zeros((0, 3)), nan=np.full((8, 9), np.nan), same=np.ones((8, 9)),
     half=np.ones((8, 9), np.float16),
@@ -255,8 +259,7 @@ def test_selects_change_the_picture(views: Views) -> None:
 
     for name, option, changes in [
         *[("colours", "magma", 0), ("gradient", "magnitude", 1), ("gradient", "sign", 1), ("gradient", "signed", 1)],
-        *[("limits", "shared", 1), ("scale", "symlog", 0), ("overlay", "contours", 0), ("overlay", "arrows", 0)],
-        ("profile", "row", 0),
+        *[("limits", "shared", 1), ("scale", "symlog", 0), ("overlay", "contours", 0), ("profile", "row", 0)],
     ]:
         before = pictures()
         view.get_by_role("combobox", name=name).select_option(option)
@@ -269,6 +272,46 @@ def test_selects_change_the_picture(views: Views) -> None:
         ("profile", "off"),
     ]:
         view.get_by_role("combobox", name=name).select_option(option)
+
+
+def test_a_few_elements_stand_side_by_side_as_in_the_still_picture(views: Views) -> None:
+    view = views.at(WAVE_AT, 1)
+    expect(view.locator(".snb-title")).to_have_text(["value", "gradient"])
+    for panel in (0, 1):
+        views.hover(view, 0.4, 0.5, panel)
+        expect(view.locator(".snb-readout")).to_contain_text("[1]   value 2   gradient 16")
+    # Stems from zero: above it the colour of gradients above zero, below it the other.
+    column = """(c, at) => { const d = c.getContext('2d').getImageData(Math.round(c.width * at), 0, 1, c.height).data;
+      const seen = new Set();
+      for (let i = 0; i < d.length; i += 4) if (d[i + 3] === 255) seen.add(`${[...d.slice(i, i + 3)]}`);
+      return [...seen]; }"""
+    gradient = view.locator(".snb-stage").nth(1).locator("canvas").first
+    places = [(48 + (i + 0.5) / 4 * (w - 58)) / w for w in [gradient.evaluate("c => c.clientWidth")] for i in (0, 3)]
+    drawn = [gradient.evaluate(column, place) for place in places]
+    assert ["243,194,155" in one for one in drawn] == [True, False]
+    assert ["168,203,226" in one for one in drawn] == [False, True]
+
+
+def test_arrows_are_for_vectors(views: Views) -> None:
+    arrow = "select[name=overlay] option[value=arrows]"
+    assert views.at(HEIGHT).locator(arrow).evaluate("o => o.hidden && o.disabled")
+    view = views.at(STACK_AT, 3)
+    assert view.locator(arrow).evaluate("o => !o.hidden && !o.disabled")
+    before = view.locator("canvas").first.evaluate("c => c.toDataURL()")
+    view.locator("select[name=overlay]").select_option("arrows")
+    assert view.locator("canvas").first.evaluate("c => c.toDataURL()") != before
+    # One component is no vector.
+    view.locator("select[name=component]").select_option("0")
+    expect(view.locator("select[name=overlay]")).to_have_value("none")
+    view.locator("select[name=component]").select_option("")
+    expect(view.locator("select[name=overlay]")).to_have_value("arrows")
+    view.locator("select[name=overlay]").select_option("none")
+
+
+def test_every_menu_says_what_it_does(views: Views) -> None:
+    said = views.at(HEIGHT).locator(".snb-controls select").evaluate_all("all => all.map(s => s.title)")
+    assert len(said) == 6 and all(len(one) > 20 for one in said)
+    assert "lines where the gradient is equal" in said[4]
 
 
 def test_every_control_is_reachable_and_named(views: Views) -> None:
@@ -310,11 +353,17 @@ def test_themes(views: Views) -> None:
     def ink() -> str:
         return views.at(HEIGHT).locator("canvas").first.evaluate("c => c.toDataURL()")
 
+    def zero() -> list[int]:
+        middle = "c => [...c.getContext('2d').getImageData(c.width / 2, c.height * 0.3, 1, 1).data]"
+        return views.at(LIVE_AT).locator("canvas").nth(2).evaluate(middle)
+
     light, drawn = paper(), ink()
+    assert min(zero()) > 240
     change = "name => window.jupyterapp.commands.execute('apputils:change-theme', { theme: name }).then(() => null)"
     views.page.evaluate(change, "JupyterLab Dark")
     until(lambda: paper() != light, "the paper is dark")
     until(lambda: ink() != drawn, "ticks are drawn in the ink of the dark theme")
+    until(lambda: max(zero()[:3]) < 80, "zero of a gradient is dark")
     views.page.evaluate(change, "JupyterLab Light")
     until(lambda: ink() == drawn, "as before")
 

@@ -101,6 +101,25 @@ def test_palettes_are_those_of_the_static_pictures() -> None:
     assert white.min() > 240
 
 
+def light(colours: np.ndarray) -> np.ndarray:
+    """Give the relative luminance of colours, as the guidelines for contrast define it."""
+    share = colours / 255
+    linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
+    return linear @ np.array([0.2126, 0.7152, 0.0722])
+
+
+@pytest.mark.parametrize("name", ["balance-dark", "magnitude-dark"])
+def test_on_dark_paper_zero_is_dark_and_what_is_farther_is_lighter(name: str) -> None:
+    seen = light(np.frombuffer(palettes()[name], np.uint8).reshape(-1, 3))
+    paper = float(light(np.array([0x11, 0x11, 0x11])))
+    above = seen[STEPS // 2 :] if name == "balance-dark" else seen
+    assert 1.5 < (above[0] + 0.05) / (paper + 0.05) < 2.0
+    assert np.all(np.diff(above[::4]) > 0)
+    assert (above[-1] + 0.05) / (above[0] + 0.05) > 7
+    if name == "balance-dark":
+        assert np.all(np.diff(seen[: STEPS // 2 : 4]) < 0)
+
+
 def test_stored_pictures_are_small_and_look_the_same() -> None:
     import base64
     import io

@@ -23,6 +23,13 @@ function written(x, digits = 6) {
   return String(Number(x.toPrecision(digits)));
 }
 
+/** A number as the still picture writes it: whole numbers in full. */
+function inFull(x, digits) {
+  const size = Math.abs(x);
+  if (size < 1e6 && Number.isInteger(x)) return String(x);
+  return 10 ** digits <= size && size < 1e6 ? x.toFixed(0) : written(x, digits);
+}
+
 function spaced(lo, hi, most) {
   const span = hi - lo;
   if (!(span > 0) || !Number.isFinite(span)) return [];
@@ -31,6 +38,20 @@ function spaced(lo, hi, most) {
   const found = [];
   for (let k = Math.ceil(lo / step - 1e-9); k * step <= hi + step * 1e-9; k++) found.push(k * step || 0);
   return found;
+}
+
+/** The range of an axis of a few numbers, with room for what is written at their ends; `zero`: they stand on a line at 0. */
+function stemsOf(panel, room) {
+  const numbers = [...panel.low].filter(Number.isFinite), slope = panel.role === "gradient";
+  let { lo, hi } = panel;
+  // Limits that are about zero only because gradients are: all of the height is for the numbers.
+  const reach = Math.max(...numbers.map(Math.abs));
+  if (slope && numbers.length && Math.abs(hi - reach) <= 1e-6 * reach) [lo, hi] = [Math.min(...numbers), Math.max(...numbers)];
+  const zero = slope || Math.max(Math.abs(lo), Math.abs(hi)) / 2 <= 4 * (hi / 2 - lo / 2) || numbers.every(x => x === numbers[0]);
+  if (zero) [lo, hi] = [Math.min(lo, 0), Math.max(hi, 0)];
+  if (!(hi > lo)) [lo, hi] = [-1, 1];
+  const side = end => (!zero || end !== 0 ? room : 0.03) * (hi - lo);
+  return { zero, scale: scaleOf({ lo: lo - side(lo), hi: hi + side(hi) }) };
 }
 
 const counted = (lo, hi, most) => [...new Set(spaced(lo, hi, most).filter(Number.isInteger))];
@@ -110,12 +131,16 @@ function paint(panel, palette) {
 
 // --------------------------------------------------------------------------------------------- 3 marks on pictures
 
+// Lines of at most so many elements are drawn as stems, with their numbers where they are fewer still.
+const SMALL = 64, FEW = 8;
 const LEFT = 40, RIGHT = 10, TOP = 5, TICKS = 19, PROFILE = 74, COUNTS = 34, BAR = 9, SCALE = COUNTS + BAR + 20;
 // At least 3 to 1 against the paper, light and dark.
 const COMPONENTS = [["#5b4bb0", "#2c8cb0", "#2a9a75", "#7f9a1f"], ["#8d80dd", "#2c8cb0", "#2fa37c", "#9fbf2f"]];
 // Milliseconds between two steps of a history that is played.
 const MOMENT = 220;
 const BLUE = "#3f7fb5", ORANGE = "#d9763a";
+// The stems under the dots of numbers, light and dark: of values, of gradients above zero and below.
+const SOFT = [["#b7d3de", "#f3c29b", "#a8cbe2"], ["#24505f", "#86502a", "#255a85"]];
 
 function text(g, said, x, y, { colour, align = "center", base = "top", size = 11, mono = false, weight = "" } = {}) {
   g.font = `${weight} ${size}px ${mono ? g.fonts.mono : g.fonts.sans}`;
@@ -128,7 +153,7 @@ function line(g, x0, y0, x1, y1, colour, width = 1) {
 }
 /** A line that is seen on any colour. */
 function halo(g, draw) {
-  for (const [colour, width] of [["rgb(0 0 0 / 0.55)", 3], ["#fff", 1.2]]) { g.strokeStyle = colour; g.lineWidth = width; draw(); }
+  for (const [colour, width] of [["rgb(0 0 0 / 0.7)", 3.6], ["#fff", 1.5]]) { g.strokeStyle = colour; g.lineWidth = width; draw(); }
 }
 
 function indexTicks(g, box, zoom, { left = true, below = true } = {}) {
@@ -227,25 +252,26 @@ function contours(g, panel, zoom, steps, box) {
   }
 }
 
-/** Arrows on a grid: along the gradient where it has two components, otherwise up or down by its sign. */
+/** Arrows on a grid along a gradient of vectors: its first component goes right, its second down. */
 function arrows(g, panel, zoom, steps, box) {
-  const { width, height, layers, codes, scale } = panel;
-  const reach = Math.max(Math.abs(scale.lo), Math.abs(scale.hi)) || 1, plane = width * height;
-  const across = Math.max(4, Math.floor(box.w / 22)), down = Math.max(3, Math.floor(box.h / 22));
+  const { width, height, codes, numbers, scale } = panel, plane = width * height;
+  const number = i => numbers ? numbers[i] : decoded(codes[i], scale);
+  const across = Math.max(4, Math.floor(box.w / 22)), down = Math.max(3, Math.floor(box.h / 22)), found = [];
   for (let i = 0; i < down; i++) for (let j = 0; j < across; j++) {
     const r = Math.floor((zoom.r0 + (i + 0.5) / down * (zoom.r1 - zoom.r0)) / steps[0]);
     const c = Math.floor((zoom.c0 + (j + 0.5) / across * (zoom.c1 - zoom.c0)) / steps[1]);
     if (r < 0 || c < 0 || r >= height || c >= width) continue;
-    const one = decoded(codes[r * width + c], scale) / reach;
-    const two = layers > 1 ? decoded(codes[plane + r * width + c], scale) / reach : 0;
-    const [dx, dy] = layers > 1 ? [one, two] : [0, -one];
-    const length = Math.hypot(dx, dy);
-    if (!(length > 0.03)) continue;
-    const x = box.x + (j + 0.5) / across * box.w, y = box.y + (i + 0.5) / down * box.h, k = 10 / Math.max(1, length);
-    const [ex, ey] = [x + dx * k, y + dy * k], [sx, sy] = [x - dx * k, y - dy * k];
-    const angle = Math.atan2(dy, dx), head = 2 + 2.5 * Math.min(1, length);
+    const dx = number(r * width + c), dy = number(plane + r * width + c), length = Math.hypot(dx, dy);
+    if (length > 0 && Number.isFinite(length)) found.push({ i, j, dx: dx / length, dy: dy / length, length });
+  }
+  // The longest may be one of its kind: most arrows would be points beside it.
+  const sorted = found.map(one => one.length).sort((a, b) => a - b), reach = sorted[Math.floor(0.9 * (sorted.length - 1))];
+  for (const { i, j, dx, dy, length } of found) {
+    if (length < 0.01 * reach) continue;
+    const half = clamp(length / reach, 0.35, 1) * 9, head = 2.5 + half / 3, angle = Math.atan2(dy, dx);
+    const x = box.x + (j + 0.5) / across * box.w, y = box.y + (i + 0.5) / down * box.h, ex = x + dx * half, ey = y + dy * half;
     halo(g, () => {
-      g.beginPath(); g.moveTo(sx, sy); g.lineTo(ex, ey);
+      g.beginPath(); g.moveTo(x - dx * half, y - dy * half); g.lineTo(ex, ey);
       for (const turn of [2.6, -2.6]) { g.moveTo(ex, ey); g.lineTo(ex + head * Math.cos(angle + turn), ey + head * Math.sin(angle + turn)); }
       g.stroke();
     });
@@ -279,15 +305,22 @@ function make(tag, name, extra = {}) {
   return made;
 }
 
+// Name, label, options, the kinds of pictures that have it, and what it does.
 const CHOICES = [
-  ["values", "colours", { viridis: "viridis", cividis: "cividis", magma: "magma", gray: "grey" }, ["image", "facets"]],
-  ["limits", "limits", { exact: "all", robust: "1–99 %", shared: "shared", symmetric: "about 0" }, ["image", "facets", "line", "rgb"]],
-  ["scale", "scale", { linear: "linear", symlog: "symlog" }, ["image", "facets", "rgb"]],
-  ["mode", "gradient", { signed: "signed", magnitude: "magnitude", sign: "sign" }, ["image", "facets", "rgb"]],
+  ["values", "colours", { viridis: "viridis", cividis: "cividis", magma: "magma", gray: "grey" }, ["image", "facets"],
+    "The colours of values; gradients keep theirs."],
+  ["limits", "limits", { exact: "all", robust: "1–99 %", shared: "shared", symmetric: "about 0" }, ["image", "facets", "line", "rgb"],
+    "What a scale covers: all elements, all but the outermost hundredth at each end, one range for value and gradient, or a range with 0 in its middle."],
+  ["scale", "scale", { linear: "linear", symlog: "symlog" }, ["image", "facets", "rgb"],
+    "Symlog is linear about 0 and logarithmic beyond, so that small numbers are seen beside large ones."],
+  ["mode", "gradient", { signed: "signed", magnitude: "magnitude", sign: "sign" }, ["image", "facets", "rgb"],
+    "What is drawn of the gradient: its numbers, their size without the sign, or the sign alone."],
 ];
 const LOCAL = [
-  ["overlay", "overlay", { none: "none", contours: "contours", arrows: "arrows" }, ["image", "facets"]],
-  ["profile", "profile", { off: "off", row: "row", column: "column" }, ["image", "facets"]],
+  ["overlay", "overlay", { none: "none", contours: "gradient contours", arrows: "gradient arrows" }, ["image", "facets"],
+    "Drawn over the value: lines where the gradient is equal (white where it is 0), or, for vectors, arrows along it (first component right, second down)."],
+  ["profile", "profile", { off: "off", row: "row", column: "column" }, ["image", "facets"],
+    "A plot below each picture: the row or the column of the element under the pointer."],
 ];
 
 class View {
@@ -334,15 +367,18 @@ class View {
       this.zoomButtons = [...(this.zoomButtons ?? []), b];
     }
     this.controls.append(zoom);
-    for (const [name, label, options, kinds] of [...CHOICES, ...LOCAL]) {
+    for (const [name, label, options, kinds, title] of [...CHOICES, ...LOCAL]) {
       const own = name in this.local;
-      const s = make("select", "", { name });
+      const s = make("select", "", { name, title });
       for (const [value, said] of Object.entries(options)) s.append(make("option", "", { value, textContent: said }));
       s.onchange = () => own ? this.setLocal(name, s.value) : this.setLook(name, s.value);
-      const l = make("label", ""); l.append(label, s); this.controls.append(l);
+      const l = make("label", "", { title }); l.append(label, s); this.controls.append(l);
       this.selects[name] = { s, l, kinds };
     }
   }
+
+  get vectors() { return this.frame.panels[1]?.layers > 1; }
+  get overlay() { return this.local.overlay === "arrows" && !this.vectors ? "none" : this.local.overlay; }
 
   setLocal(name, value) { this.local[name] = value; this.placed = null; this.repaint(); }
 
@@ -352,14 +388,20 @@ class View {
     try { this.model.save_changes(); } catch { /* no kernel: the picture stays */ }
   }
 
-  buildStages(kind, panels) {
-    const wanted = kind === "line" ? 1 : panels.length;
-    const shape = `${kind === "line"} ${wanted}`;
+  /** Whether the lines share one stage, one below the other; a few elements stand side by side as stems. */
+  get long() {
+    const { kind, panels, columns } = this.frame;
+    return kind === "line" && (panels[0].layers > 1 || columns[1] - columns[0] > SMALL);
+  }
+
+  buildStages(panels) {
+    const long = this.long, wanted = long ? 1 : panels.length;
+    const shape = `${long} ${wanted}`;
     if (this.shape === shape) return;
     this.shape = shape;
     for (const s of this.stages) s.watch.disconnect();
     this.panels.replaceChildren();
-    this.panels.className = "snb-panels" + (kind === "line" ? " snb-wide" : wanted === 1 ? " snb-one" : "");
+    this.panels.className = "snb-panels" + (long ? " snb-wide" : wanted === 1 ? " snb-one" : "");
     this.stages = Array.from({ length: wanted }, (_, i) => {
       const figure = make("div", "snb-panel"), title = make("div", "snb-title"), stats = make("div", "snb-stats");
       const stage = make("div", "snb-stage", { tabIndex: 0 });
@@ -367,7 +409,7 @@ class View {
       stage.setAttribute("role", "group");
       base.setAttribute("role", "img"); over.setAttribute("aria-hidden", "true");
       stage.append(base, over); figure.append(title, stage, stats); this.panels.append(figure);
-      const made = { i, figure, title, stats, stage, base, over };
+      const made = { i, places: long ? panels.map((_, k) => k) : [i], figure, title, stats, stage, base, over };
       made.watch = new ResizeObserver(() => { if (stage.clientWidth !== made.seenWidth) { made.seenWidth = stage.clientWidth; this.resize(); this.draw(); } });
       made.watch.observe(stage);
       this.stageEvents(made);
@@ -447,11 +489,17 @@ class View {
     if (size !== this.size) { this.size = size; this.zoom = null; this.cursor = null; }
     this.whole = { r0: meta.rows[0], r1: meta.rows[1], c0: meta.columns[0], c1: meta.columns[1] };
     this.zoom ??= { ...this.whole };
-    this.buildStages(meta.kind, meta.panels);
+    this.buildStages(meta.panels);
     this.buildSliders(meta.axes);
     for (const [name, { s, l, kinds }] of Object.entries(this.selects)) {
       l.style.display = kinds.includes(meta.kind) && (meta.gradient || !["mode", "overlay"].includes(name)) ? "" : "none";
-      if (name === "overlay") s.disabled = (this.look.mode ?? "signed") !== "signed";
+      if (name === "overlay") {
+        s.disabled = (this.look.mode ?? "signed") !== "signed";
+        // On an image an arrow for a sign would read as a motion.
+        const arrow = s.querySelector('[value="arrows"]');
+        arrow.hidden = arrow.disabled = !this.vectors;
+        s.value = this.overlay;
+      }
       if (!(name in this.local)) s.value = this.look[name] ?? s.options[0].value;
     }
     this.controls.style.display = "";
@@ -467,9 +515,9 @@ class View {
     const key = JSON.stringify([meta.kind, meta.panels.map(p => p.mode), meta.said, meta.alt, sliced]);
     if (s.words === key) return;
     s.words = key;
-    const roles = meta.kind === "line" ? meta.panels.map(p => p.role) : [meta.panels[i].role];
-    s.title.textContent = meta.kind === "line" ? "" : roles[0] + (meta.panels[i].mode === "magnitude" ? ", magnitude" : meta.panels[i].mode === "sign" ? ", sign" : "");
-    s.title.style.display = meta.kind === "line" ? "none" : "";
+    const roles = s.places.map(k => meta.panels[k].role), mode = meta.kind === "line" ? "" : meta.panels[i].mode;
+    s.title.textContent = this.long ? "" : roles[0] + (mode === "magnitude" ? ", magnitude" : mode === "sign" ? ", sign" : "");
+    s.title.style.display = this.long ? "none" : "";
     s.stats.replaceChildren(...roles.map(r => {
       const row = make("div", "");
       // Each number stays with its word where the line wraps.
@@ -521,7 +569,9 @@ class View {
   // -- colours and sizes
 
   palette(panel) {
-    const maps = this.model.get("maps"), name = panel.table === "value" ? this.look?.values ?? "viridis" : panel.table;
+    const maps = this.model.get("maps"), own = panel.table === "value" ? this.look?.values ?? "viridis" : panel.table;
+    // On dark paper zero of a gradient is dark.
+    const dark = `${own}-dark`, name = this.look_.inks.dark && maps?.[dark] ? dark : own;
     const b = maps?.[name] ?? maps?.viridis;
     this.palettes ??= {};
     if (!this.palettes[name]) {
@@ -533,6 +583,7 @@ class View {
 
   repaint() {
     if (!this.frame) return;
+    this.look_ ??= this.theme();
     if (this.frame.kind !== "line") for (const p of this.frame.panels) paint(p, p.colours ? null : this.palette(p));
     this.repaintDetail();
     // Sizes and the theme are looked at when they change, not for each picture.
@@ -566,7 +617,7 @@ class View {
       const w = s.stage.clientWidth;
       if (!w) continue;
       s.w = w;
-      s.layout = this.frame.kind === "line" ? this.layLines(w) : this.layImage(w, this.frame.panels[s.i]);
+      s.layout = this.long ? this.layLines(w) : this.frame.kind === "line" ? this.layStems(w) : this.layImage(w, this.frame.panels[s.i]);
       const ratio = window.devicePixelRatio || 1;
       for (const c of [s.base, s.over]) {
         const pw = Math.round(w * ratio), ph = Math.round(s.layout.h * ratio);
@@ -603,6 +654,11 @@ class View {
     return { boxes, h: last.y + last.h + TICKS + 4 };
   }
 
+  layStems(w) {
+    const box = { x: LEFT + 8, y: TOP, w: w - LEFT - 8 - RIGHT, h: 130 };
+    return { boxes: [box], h: box.y + box.h + TICKS };
+  }
+
   // -- drawing
 
   drawSoon() {
@@ -622,7 +678,7 @@ class View {
     for (const s of this.stages) {
       if (!s.layout) continue;
       const g = this.context(s.base);
-      if (this.frame.kind === "line") this.drawLines(g, s); else this.drawImage(g, s, this.frame.panels[s.i]);
+      if (this.long) this.drawLines(g, s); else if (this.frame.kind === "line") this.drawStems(g, s, this.frame.panels[s.i]); else this.drawImage(g, s, this.frame.panels[s.i]);
       s.stage.classList.toggle("snb-zoomed", this.zoomed());
     }
     const z = this.zoomed();
@@ -641,9 +697,9 @@ class View {
       const close = this.detail?.panels[s.i];
       if (close?.pictures?.[layer]) this.blit(g, this.detail, close.pictures[layer], box);
       this.cellNumbers(g, panel, layer, box);
-      if (s.i === 0 && this.local.overlay !== "none" && this.frame.panels[1]?.mode === "signed") {
+      if (s.i === 0 && this.overlay !== "none" && this.frame.panels[1]?.mode === "signed") {
         const slope = this.frame.panels[1];
-        if (this.local.overlay === "arrows") arrows(g, slope, zoom, this.frame.steps, box);
+        if (this.overlay === "arrows") arrows(g, slope, zoom, this.frame.steps, box);
         else contours(g, slope, zoom, this.frame.steps, box);
       }
       g.restore();
@@ -673,7 +729,7 @@ class View {
     const palette = this.palette(panel);
     for (let r = Math.floor(r0); r < r1; r++) for (let c = Math.floor(c0); c < c1; c++) {
       const at = (layer * panel.height + r) * panel.width + c, p = palette[panel.codes[at]];
-      const bright = 0.3 * (p & 255) + 0.59 * ((p >> 8) & 255) + 0.11 * ((p >> 16) & 255) > 140;
+      const bright = 0.3 * (p & 255) + 0.59 * ((p >> 8) & 255) + 0.11 * ((p >> 16) & 255) > 125;
       text(g, written(panel.numbers[at], 3), box.x + (c + 0.5 - c0) * cw, box.y + (r + 0.5 - r0) * ch,
         { colour: bright ? "#1b1f24" : "#fff", base: "middle", mono: true, size: Math.min(12, cw / 5) });
     }
@@ -685,9 +741,7 @@ class View {
     const { boxes } = s.layout, zoom = this.zoom;
     const frame = this.zoomed() ? this.lineFrame() : this.frame;
     frame.panels.forEach((p, k) => {
-      const box = boxes[k], whole = this.frame.panels[k], scale = whole.scale;
-      // A little room, so that the largest number is not on the edge.
-      const y = v => box.y + box.h - (0.04 + 0.92 * scale.place(v)) * box.h;
+      const box = boxes[k], scale = this.frame.panels[k].scale, y = this.heightIn(box, k);
       const n = p.width, [c0, c1] = frame.columns, step = (c1 - c0) / n;
       const x = i => box.x + (c0 + (i + 0.5) * step - zoom.c0) / (zoom.c1 - zoom.c0) * box.w;
       text(g, p.role, box.x, box.y - 16, { align: "left", colour: g.inks.ink, size: 13 });
@@ -713,6 +767,43 @@ class View {
       g.restore();
       if (k === boxes.length - 1) indexTicks(g, box, zoom, { left: false });
     });
+  }
+
+  /** Where numbers of a panel are in its box. */
+  heightIn(box, k) {
+    const panel = this.frame.panels[k];
+    // A little room, so that the largest number is not on the edge.
+    if (this.long) return v => box.y + box.h - (0.04 + 0.92 * panel.scale.place(v)) * box.h;
+    const { scale } = stemsOf(panel, panel.width <= FEW ? 0.2 : 0.1);
+    return v => box.y + box.h - scale.place(v) * box.h;
+  }
+
+  /** A few elements as dots on stems, with their numbers when there is room: as the still picture has them. */
+  drawStems(g, s, panel) {
+    const box = s.layout.boxes[0], { c0, c1 } = this.zoom, n = panel.width, few = n <= FEW, slope = panel.role === "gradient";
+    const { zero, scale } = stemsOf(panel, few ? 0.2 : 0.1), y = this.heightIn(box, s.i), soft = SOFT[g.inks.dark ? 1 : 0];
+    const room = box.w / (c1 - c0), x = i => box.x + (i + 0.5 - c0) * room, foot = zero ? y(0) : 0;
+    if (!few) for (const t of scale.ticks(4)) {
+      line(g, box.x, y(t), box.x + box.w, y(t), g.inks.line, 0.7);
+      text(g, written(t, 4), box.x - 6, y(t), { align: "right", base: "middle" });
+    }
+    g.save(); g.beginPath(); g.rect(box.x, box.y - 5, box.w, box.h + 10); g.clip();
+    if (zero) line(g, box.x, foot, box.x + box.w, foot, g.inks.muted);
+    else this.curve(g, panel.low, null, x, y, soft[0], 0);
+    panel.low.forEach((v, i) => {
+      if (!Number.isFinite(v)) return;
+      const [strong, pale] = !slope ? [g.inks.value, soft[0]] : v > 0 ? [ORANGE, soft[1]] : v < 0 ? [BLUE, soft[2]] : [g.inks.muted, soft[2]];
+      if (zero) line(g, x(i), foot, x(i), y(v), pale, clamp(0.32 * room, 2, 13));
+      g.fillStyle = strong; g.beginPath(); g.arc(x(i), y(v), few ? 3.6 : 2.8, 0, 7); g.fill();
+      if (!few) return;
+      const said = inFull(v, n <= 5 ? 4 : 3), up = v >= 0 || !zero;
+      text(g, said, x(i), y(v) + (up ? -6 : 6), { colour: g.inks.ink, base: up ? "bottom" : "top", mono: true, size: Math.min(11.5, room / (0.62 * said.length)) });
+    });
+    for (const [, , i, code] of panel.marks ?? []) sign(g, x(i), code === POS_INF ? box.y + 5 : box.y + box.h - 5, code);
+    g.restore();
+    const labels = this.meta.labels;
+    if (labels.length === n) labels.forEach((name, i) => text(g, name, x(i), box.y + box.h + 6, { mono: true }));
+    else indexTicks(g, box, this.zoom, { left: false });
   }
 
   curve(g, low, high, x, y, colour, room) {
@@ -769,7 +860,7 @@ class View {
       if (!at) { if (s.layout.profile) this.profileHint(g, s.layout.profile); continue; }
       if (this.frame.kind === "line") { this.lineCursor(g, s, at); continue; }
       const panel = this.frame.panels[s.i];
-      for (const box of s.layout.boxes) this.crosshair(g, box, at, panel.mode === "signed");
+      for (const box of s.layout.boxes) this.crosshair(g, box, at, panel.mode === "signed" && !g.inks.dark);
       if (s.layout.profile) this.profileOf(g, s, panel, at);
       if (s.layout.scale) this.pointer(g, panel, s.layout.scale, at);
     }
@@ -853,15 +944,15 @@ class View {
     const { c0, c1 } = this.zoom, boxes = s.layout.boxes, first = boxes[0], last = boxes.at(-1);
     const x = first.x + (column + 0.5 - c0) / (c1 - c0) * first.w;
     if (x < first.x || x > first.x + first.w) return;
-    line(g, x, first.y, x, last.y + last.h, g.inks.muted);
+    if (this.long) line(g, x, first.y, x, last.y + last.h, g.inks.muted);
     const frame = this.zoomed() ? this.lineFrame() : this.frame;
-    frame.panels.forEach((p, k) => {
+    s.places.forEach((k, i) => {
+      const p = frame.panels[k], y = this.heightIn(boxes[i], k);
       if (p.high) return;
-      const scale = this.frame.panels[k].scale, box = boxes[k];
       for (let layer = 0; layer < p.layers; layer++) {
         const v = p.low[layer * p.width + column - frame.columns[0]];
         if (!Number.isFinite(v)) continue;
-        g.beginPath(); g.arc(x, box.y + box.h - (0.04 + 0.92 * scale.place(v)) * box.h, 4.5, 0, 7);
+        g.beginPath(); g.arc(x, y(v), 4.5, 0, 7);
         g.fillStyle = g.inks.paper; g.fill(); g.strokeStyle = g.inks.ink; g.lineWidth = 1.6; g.stroke();
       }
     });
@@ -1057,9 +1148,10 @@ class View {
     on("change:seq", () => this.read());
     on("change:maps", () => { this.palettes = null; this.repaint(); });
     on("msg:custom", (m, buffers) => this.message(m, buffers));
-    const theme = new MutationObserver(() => { this.resize(); this.drawSoon(); });
+    const again = () => { this.look_ = this.placed = null; this.repaint(); };
+    const theme = new MutationObserver(again);
     theme.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-name", "data-jp-theme-light", "class", "style"] });
-    const scheme = matchMedia("(prefers-color-scheme: dark)"), again = () => { this.resize(); this.drawSoon(); };
+    const scheme = matchMedia("(prefers-color-scheme: dark)");
     scheme.addEventListener("change", again);
     this.offs.push(() => theme.disconnect(), () => scheme.removeEventListener("change", again));
   }
