@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import quote
 
 from slangnb.devices import driver
 from slangnb.errors import SlangNbError
@@ -56,10 +57,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 def lab_command(notebook: Path | None, extra: Sequence[str], root: bool) -> list[str]:
     """Return the command that starts JupyterLab.
 
+    Its file browser shows this folder, and the address that it prints is that of the notebook.
+
     Parameters
     ----------
     notebook : Path or None
-        The notebook to open.
+        The notebook to open. One from elsewhere is shown with its own folder.
     extra : sequence of str
         Further arguments for JupyterLab.
     root : bool
@@ -72,12 +75,23 @@ def lab_command(notebook: Path | None, extra: Sequence[str], root: bool) -> list
 
     Examples
     --------
-    >>> lab_command(Path("a.ipynb"), ["--no-browser"], root=False)[1:]
-    ['-m', 'jupyterlab', 'a.ipynb', '--no-browser']
+    >>> command = lab_command(Path("notebooks/a b.ipynb"), ["--no-browser"], root=False)
+    >>> command[-2:]
+    ['--LabApp.default_url=/lab/tree/notebooks/a%20b.ipynb', '--no-browser']
     """
-    opened = [str(notebook)] if notebook else []
+    opened = [] if notebook is None else _opened(notebook, extra)
     allow = ["--allow-root"] if root and "--allow-root" not in extra else []
     return [sys.executable, "-m", "jupyterlab", *opened, *allow, *extra]
+
+
+def _opened(notebook: Path, extra: Sequence[str]) -> list[str]:
+    # Jupyter's own way of opening a file takes the file's folder for the root, and prints the address without the file.
+    if any("root_dir" in one or "notebook-dir" in one for one in extra):
+        return [str(notebook)]
+    path, folder = Path(os.path.abspath(notebook)), Path.cwd()
+    folder = folder if path.is_relative_to(folder) else path.parent
+    name = quote(path.relative_to(folder).as_posix())
+    return [f"--ServerApp.root_dir={folder}", f"--LabApp.default_url=/lab/tree/{name}"]
 
 
 def _parser() -> argparse.ArgumentParser:

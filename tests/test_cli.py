@@ -79,21 +79,28 @@ def test_extra_arguments_are_for_lab_only(tmp_path: Path) -> None:
 def test_lab_command_for_root_and_others() -> None:
     start = [sys.executable, "-m", "jupyterlab"]
     assert cli.lab_command(None, [], root=False) == start
-    assert cli.lab_command(Path("a.ipynb"), ["--port", "9"], root=True) == [
-        *start,
-        "a.ipynb",
-        "--allow-root",
-        "--port",
-        "9",
-    ]
+    assert cli.lab_command(None, ["--port", "9"], root=True) == [*start, "--allow-root", "--port", "9"]
     assert cli.lab_command(None, ["--allow-root"], root=True) == [*start, "--allow-root"]
+
+
+def test_lab_shows_this_folder_and_prints_the_address_of_the_notebook(tmp_path: Path) -> None:
+    def opened(notebook: Path, *extra: str) -> list[str]:
+        return cli.lab_command(notebook, extra, root=False)[3:]
+
+    here = f"--ServerApp.root_dir={Path.cwd()}"
+    assert opened(Path("notebooks/a b.ipynb")) == [here, "--LabApp.default_url=/lab/tree/notebooks/a%20b.ipynb"]
+    assert opened(Path.cwd() / "a.ipynb") == [here, "--LabApp.default_url=/lab/tree/a.ipynb"]
+    elsewhere = [f"--ServerApp.root_dir={tmp_path}", "--LabApp.default_url=/lab/tree/a.ipynb"]
+    assert opened(tmp_path / "a.ipynb") == elsewhere
+    # Who names a folder gets it.
+    assert opened(Path("a.ipynb"), "--notebook-dir=b") == ["a.ipynb", "--notebook-dir=b"]
 
 
 @pytest.mark.parametrize(
     ("files", "arguments", "opened"),
     [
-        (["notebooks/01-first-gradient.ipynb"], ["lab"], ["notebooks/01-first-gradient.ipynb"]),
-        (["notebooks/01-first-gradient.ipynb", "b.ipynb"], ["lab", "b.ipynb"], ["b.ipynb"]),
+        (["notebooks/01-first-gradient.ipynb"], ["lab"], "notebooks/01-first-gradient.ipynb"),
+        (["notebooks/01-first-gradient.ipynb", "b.ipynb"], ["lab", "b.ipynb"], "b.ipynb"),
         ([], ["lab"], []),
         (["b.ipynb"], ["lab", "--", "b.ipynb"], ["b.ipynb"]),
         ([], ["lab", "--", "--no-browser"], ["--no-browser"]),
@@ -102,7 +109,7 @@ def test_lab_command_for_root_and_others() -> None:
 def test_lab_ensures_the_driver_and_opens_the_notebook(
     files: list[str],
     arguments: list[str],
-    opened: list[str],
+    opened: str | list[str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -115,6 +122,8 @@ def test_lab_ensures_the_driver_and_opens_the_notebook(
     monkeypatch.setattr(cli.os, "execv", lambda program, command: steps.append(command) or 0)
     monkeypatch.setattr(cli.os, "geteuid", lambda: 1000)
     assert cli.main(arguments) == 0
+    if isinstance(opened, str):
+        opened = [f"--ServerApp.root_dir={Path.cwd()}", f"--LabApp.default_url=/lab/tree/{opened}"]
     assert steps == ["ensure", [sys.executable, "-m", "jupyterlab", *opened]]
 
 
