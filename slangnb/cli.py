@@ -88,7 +88,7 @@ def _opened(notebook: Path, extra: Sequence[str]) -> list[str]:
     # Jupyter's own way of opening a file takes the file's folder for the root, and prints the address without the file.
     if any("root_dir" in one or "notebook-dir" in one for one in extra):
         return [str(notebook)]
-    path, folder = Path(os.path.abspath(notebook)), Path.cwd()
+    path, folder = notebook.resolve(), Path.cwd()
     folder = folder if path.is_relative_to(folder) else path.parent
     name = quote(path.relative_to(folder).as_posix())
     return [f"--ServerApp.root_dir={folder}", f"--LabApp.default_url=/lab/tree/{name}"]
