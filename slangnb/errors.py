@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import linecache
 import os
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -22,6 +23,24 @@ _COLOURS = {"error": "31", "warning": "33", "note": "36", "remedy": "32", "bold"
 CODE_COLOURS = "slangnb_code_colours"
 #: How many diagnostics an error shows; all are in its `diagnostics`.
 MOST_SHOWN = 8
+
+
+#: JupyterLab breaks longer lines inside of words.
+_WIDE = 100
+
+
+def _wrapped(text: str, indent: str) -> str:
+    """Break long lines at spaces, though not within code, which stands between backquotes."""
+    lines: list[str] = []
+    for line in text.split("\n"):
+        words = re.findall(r"\s*(?:`[^`]*`|\S)+", line) if len(line) > _WIDE else [line]
+        lines.append("")
+        for word in words:
+            if lines[-1].strip() and len(lines[-1]) + len(word) > _WIDE:
+                lines.append(indent + word.lstrip())
+            else:
+                lines[-1] += word
+    return "\n".join(lines)
 
 
 def _paint(text: str, style: str, colour: bool) -> str:
@@ -80,7 +99,9 @@ class Diagnostic:
         `paint` colours the source line.
         """
         code = f"[{self.code}]" if self.code else ""
-        lines = [f"{_paint(self.severity + code, self.severity, colour)}: {self.message}"]
+        head = self.severity + code
+        said = _wrapped(f"{head}: {self.message}", "    ")
+        lines = [_paint(head, self.severity, colour) + said[len(head) :]]
         if self.line:
             lines.append(f"  --> {self.file}, line {self.line}" if self.file else f"  --> line {self.line}")
         if self.source:
@@ -88,8 +109,12 @@ class Diagnostic:
         for note in self.notes:
             lines += ["  " + text for text in note.render(colour, paint).splitlines()]
         if self.remedy:
-            lines.append(f"  {_paint('remedy', 'remedy', colour)}: {self.remedy}")
+            lines.append(_remedy(self.remedy, colour))
         return "\n".join(lines)
+
+
+def _remedy(remedy: str, colour: bool) -> str:
+    return _wrapped(f"  remedy: {remedy}", "    ").replace("remedy", _paint("remedy", "remedy", colour), 1)
 
 
 def _excerpt(d: Diagnostic, colour: bool, paint: Callable[[str], str]) -> list[str]:
@@ -132,12 +157,13 @@ class SlangNbError(Exception):
 
     def render(self, colour: bool = True, paint: Callable[[str], str] = str) -> str:
         """Give the whole error as text: name, message, the person's own line, remedy; `paint` colours Slang code."""
-        text = f"{_paint(type(self).__name__, 'error', colour)}: {self.message}"
+        name = type(self).__name__
+        text = _paint(name, "error", colour) + _wrapped(f"{name}: {self.message}", "    ")[len(name) :]
         place = _callers_line(self.__traceback__)
         if place:
             text += f"\n  --> {place}"
         if self.remedy:
-            text += f"\n  {_paint('remedy', 'remedy', colour)}: {self.remedy}"
+            text += "\n" + _remedy(self.remedy, colour)
         return text
 
     def _render_traceback_(self) -> list[str]:

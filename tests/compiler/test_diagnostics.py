@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from slangnb.compiler.diagnostics import parse
 from slangnb.compiler.source import Source
-from slangnb.errors import Diagnostic
+from slangnb.errors import Diagnostic, SlangNbError
 
 NAME = "m_0123456789ab"
 OTHER = "m_ba9876543210"
@@ -231,3 +231,19 @@ def test_parse_never_raises_and_every_caret_is_inside_its_line(text: str):
         if d.file == "In[3]" and d.line:
             assert 0 <= d.column <= len(d.source) + 1
             assert d.source == source.line(d.line)
+
+
+def test_long_lines_are_broken_at_spaces_but_not_within_code() -> None:
+    code = "`float3(strength) * colour`"
+    error = SlangNbError(
+        "reverse mode is wrong " * 6, remedy=f"{'add a cast, as in ' * 4}{code} {'for the scalar ' * 5}"
+    )
+    lines = error.render(colour=False).splitlines()
+    assert max(map(len, lines)) <= 100
+    assert [line[:6] for line in lines] == ["SlangN", "    wr", "  reme", "    `f", "    sc"]
+    assert lines[3].startswith(f"    {code} for")
+    assert str(error).count("\n") == 1
+    found = Diagnostic("error", "E1", "word " * 40, remedy="word " * 40).render()
+    assert max(map(len, found.splitlines())) <= 100 and found.count("word") == 80
+    # The source line is as it is, for its caret.
+    assert "x" * 150 in Diagnostic("error", "E1", "short", line=1, column=3, source="x" * 150).render()
