@@ -17,6 +17,7 @@ from slangnb.views.style import (
     MONO,
     MUTED,
     NEGATIVE,
+    PAPER,
     POSITIVE,
     VALUE,
     clip,
@@ -28,7 +29,7 @@ from slangnb.views.text import number
 # Inches.
 _PAGE, _ROW, _TOP, _FOOT = 9.4, 0.62, 0.86, 0.52
 _NAME, _VALUE, _GRADIENT, _NORMS, _RATIO, _COUNTS = 0.3, 2.1, 3.85, 5.65, 7.7, 8.4
-_HIST, _NORMS_WIDE, _NORM_WORDS = 1.5, 1.85, 0.42
+_HIST, _NORMS_WIDE, _NORM_WORDS = 1.5, 1.95, 0.5
 _TALL = 0.3
 _MOST_DECADES = 6
 
@@ -164,7 +165,7 @@ def _histograms(ax: Axes, rows: tuple[FlowRow, ...], role: str) -> None:
             continue
         _one(ax, side, span, foot, role)
         if side.stats.nan and side.stats.not_finite:
-            ax.text(1, foot - _TALL + 0.06, "NaN", size=6.5, color=MARK, weight="bold", ha="right")
+            ax.text(1, foot - _TALL - 0.01, "NaN", size=8, color=MARK, weight="bold", ha="right")
 
 
 def _one(ax: Axes, side: FlowSide, span: tuple[float, float], foot: float, role: str) -> None:
@@ -200,7 +201,7 @@ def _one(ax: Axes, side: FlowSide, span: tuple[float, float], foot: float, role:
     elif low == high:
         low, high = lo, hi
     for x, value, align in ((0, low, "left"), (1, high, "right")):
-        ax.text(x, foot + 0.095, number(value, 2), size=6, color=MUTED, ha=align)
+        ax.text(x, foot + 0.12, number(value, 2), size=8, color=MUTED, ha=align)
 
 
 def _colours(values: np.ndarray, role: str) -> list[str]:
@@ -239,9 +240,11 @@ def _norms(ax: Axes, rows: tuple[FlowRow, ...], decades: tuple[int, int]) -> Non
                     (3, -0.5),
                     textcoords="offset points",
                     va="center",
-                    size=6,
+                    size=8,
                     color=INK,
                     family=MONO,
+                    # A number is not crossed by the lines of the scale.
+                    bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 0.6},
                 )
 
 

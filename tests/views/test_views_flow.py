@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex
 
 from slangnb.errors import CallError
 from slangnb.views.flow import MOST_DRAWN, FlowView, flow_model, wants_flow
@@ -49,6 +50,18 @@ def test_norms_are_written_after_their_bars_and_without_exponents() -> None:
     for word, bar in zip(norms.texts, norms.patches, strict=True):
         there = word.get_window_extent()
         assert bar.get_window_extent().x1 < there.x0 and there.x1 < norms.get_window_extent().x1
+
+
+def test_numbers_are_legible_where_the_picture_is_made_narrower() -> None:
+    model = flow_model(network())
+    size, draw = drawing(model)
+    page = Page(*size)
+    draw(page)
+    values, gradients, norms = page.figure.axes
+    assert {word.get_fontsize() for ax in (values, gradients, norms) for word in ax.texts} == {8.0}
+    # The lines of the scale end at the numbers.
+    patches = [patch for word in norms.texts if (patch := word.get_bbox_patch()) is not None]
+    assert len(patches) == 2 * len(model.rows) and {to_hex(one.get_facecolor()) for one in patches} == {"#ffffff"}
 
 
 def test_decades_where_there_are_no_norms() -> None:
