@@ -216,6 +216,8 @@ def words(model: PairModel, stats: Mapping[Role, Stats], note: str | None = None
         "name": model.name,
         "heading": text.heading(model),
         "note": model.note if note is None else note,
+        # A gradient that is zero may only not have been computed yet: nothing is wrong with that.
+        "calm": not any(s.not_finite for s in stats.values()),
         "caption": model.caption,
         "alt": text.alternative(model),
         "said": said,

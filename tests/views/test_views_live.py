@@ -68,6 +68,13 @@ def test_nothing_is_sent_before_a_page_asks() -> None:
     assert page.widget.seq == 1 and page.widget.frame
 
 
+@pytest.mark.parametrize(("value", "calm"), [(1.0, True), (np.nan, False)])
+def test_a_gradient_that_is_zero_is_no_alarm(value: float, calm: bool) -> None:
+    page = opened(np.full((3, 4), value), np.zeros((3, 4)))
+    assert page.meta["note"].endswith("gradient is 0 everywhere")
+    assert page.meta["calm"] is calm
+
+
 def test_a_frame_holds_both_panels() -> None:
     value, gradient = np.arange(12.0).reshape(3, 4), np.linspace(-1, 1, 12).reshape(3, 4)
     page = opened(value, gradient)

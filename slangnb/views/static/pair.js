@@ -535,6 +535,7 @@ class View {
     this.name.textContent = meta.name ?? "";
     this.heading.textContent = meta.heading ?? "";
     this.note.textContent = meta.note ?? ""; this.note.style.display = meta.note ? "" : "none";
+    this.note.classList.toggle("snb-calm", !!meta.calm);
     const said = [meta.caption, meta.panels && !meta.gradient ? "no gradient" : ""].filter(Boolean).join(" · ");
     this.caption.textContent = said; this.caption.style.display = said ? "" : "none";
     this.root.setAttribute("aria-label", meta.alt ?? meta.name ?? "");
