@@ -11,9 +11,6 @@ import slangnb as sn
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
-from slangnb.interop.torch_ahead import MOST  # noqa: E402
-from slangnb.interop.torch_quick import quick_call  # noqa: E402
-
 SOURCE = """
 [Differentiable] float poly(float a, float x) { return a * x * x + x; }
 [Differentiable] float3 turned(float a, float3 v) { return float3(a) * v.yzx; }
@@ -48,23 +45,29 @@ def x(device: str) -> Any:
 
 def ahead(f: Any, *args: Any, reduce: str = "") -> bool:
     """Tell whether the next forward launch gives the gradients along."""
+    from slangnb.interop.torch_quick import quick_call
+
     quick = quick_call(f, args, {}, reduce)
     assert quick is not None
     return quick.call.ahead is not None
 
 
+def forget(*tensors: Any) -> None:
+    for t in tensors:
+        t.grad = None
+
+
 def train(f: Any, *args: Any, rounds: int = 3) -> None:
     for _ in range(rounds):
         f(*args).sum().backward()
-    for t in args:
-        t.grad = None
+    forget(*args)
 
 
 def test_the_third_step_needs_one_launch_and_gives_the_same(m: Any, a: Any, x: Any) -> None:
     found = []
     for k in range(4):
         assert ahead(m.poly, a, x) == (k > 1)
-        a.grad = x.grad = None
+        forget(a, x)
         m.poly(a, x).sum().backward()
         found.append((a.grad.item(), x.grad.tolist()))
     assert found == [(10.25, [3.0, -3.0, 13.0])] * 4
@@ -74,11 +77,11 @@ def test_gradients_follow_what_is_made_of_the_result(m: Any, a: Any, x: Any) -> 
     train(m.poly, a, x)
     (3 * m.poly(a, x).mean()).backward()
     assert (a.grad.item(), x.grad.tolist()) == (10.25, [3.0, -3.0, 13.0])
-    a.grad = x.grad = None
+    forget(a, x)
     weights = torch.tensor([1.0, 0.0, 2.0], device=x.device)
     (m.poly(a, x) * weights).sum().backward()  # the usual way
     assert (a.grad.item(), x.grad.tolist()) == (18.25, [3.0, 0.0, 26.0])
-    a.grad = x.grad = None
+    forget(a, x)
     m.poly(a, x).sum().neg().backward()
     assert a.grad.item() == -10.25
 
@@ -87,7 +90,7 @@ def test_gradients_follow_what_is_made_of_the_result(m: Any, a: Any, x: Any) -> 
 def test_a_module_with_a_sum(m: Any, a: Any, x: Any, reduce: str, share: int) -> None:
     layer = sn.torch.SlangModule(m.poly, {}, reduce=reduce)
     for _ in range(4):
-        a.grad = x.grad = None
+        forget(a, x)
         loss = layer(a=a, x=x)
         loss.backward()
         assert loss.item() == pytest.approx((2 * 10.25 + 2.5) / share, rel=1e-6)
@@ -105,7 +108,7 @@ def test_vectors_and_types_of_both_precisions(m: Any, a: Any, device: str) -> No
     assert ahead(m.turned, a, v)
     m.turned(a, v).sum().backward()
     assert (a.grad.item(), v.grad.tolist()) == (6.0, [[2.0, 2.0, 2.0]])
-    a.grad = None
+    forget(a)
     d = torch.tensor([1.5, 2.0], dtype=torch.float64, device=device, requires_grad=True)
     train(m.doubles, a, d)
     m.doubles(a, d).sum().backward()
@@ -125,6 +128,8 @@ def test_half_precision_takes_its_seed_into_the_kernel(m: Any, device: str) -> N
 
 
 def test_large_calls_go_the_usual_way(m: Any, a: Any, device: str) -> None:
+    from slangnb.interop.torch_ahead import MOST
+
     x = torch.ones(MOST + 1, device=device, requires_grad=True)
     train(m.poly, a, x)
     assert not ahead(m.poly, a, x)
