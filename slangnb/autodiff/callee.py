@@ -11,7 +11,7 @@ from slangnb.compiler.special import Special, inferred
 from slangnb.errors import CallError, GradientError
 from slangnb.runtime.binding import EXTRAS, Bound, bind, too_many
 from slangnb.runtime.checks import called
-from slangnb.runtime.constants import constants_of
+from slangnb.runtime.constants import constants_of, exported
 from slangnb.runtime.function import Function
 from slangnb.runtime.saying import warn_once
 from slangnb.runtime.special import SpecialFunction
@@ -107,11 +107,10 @@ def constants_text(function: Function, transform: str) -> str:
                 remedy="pass the values as arguments",
             )
         for name, value in constants_of(function.target, args[0]).items():
-            kind = {bool: "bool", int: "int", float: "float"}.get(type(value))
-            if kind is None:
+            line = exported(name, value)
+            if line is None:
                 raise GradientError(f"{transform}: the constant {name!r} is no number", function=function.info.name)
-            text = str(value).lower() if kind == "bool" else repr(value)
-            lines.append(f"export static const {kind} {name} = {text};")
+            lines.append(line)
     return "\n".join(lines)
 
 

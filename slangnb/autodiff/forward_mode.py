@@ -16,7 +16,7 @@ from slangnb.autodiff.callee import Callee
 from slangnb.autodiff.transforms import prepare
 from slangnb.errors import GradientError
 from slangnb.runtime.function import Function
-from slangnb.runtime.fused.audit import POW_OF_NEGATIVE, POW_REMEDY
+from slangnb.runtime.fused.audit_judge import POW_OF_NEGATIVE, POW_REMEDY
 from slangnb.runtime.fused.engine import Call, Wish
 from slangnb.runtime.fused.job import outputs_of
 from slangnb.runtime.known_faults import lacks_forward_derivative

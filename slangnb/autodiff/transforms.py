@@ -13,8 +13,8 @@ from slangnb.autodiff.naming import as_names, names_first, wrt_text
 from slangnb.errors import CallError, GradientError
 from slangnb.runtime.foreign import HostArguments, host, library_of
 from slangnb.runtime.function import Function
-from slangnb.runtime.fused.audit import audit
-from slangnb.runtime.fused.audit_samples import rounds_in
+from slangnb.runtime.fused.audit import NEVER, audit
+from slangnb.runtime.fused.audit_values import whole_in
 from slangnb.runtime.fused.engine import Call, Wish
 from slangnb.runtime.fused.job import derivative_components, outputs_of
 from slangnb.runtime.fused.launch import NOTHING, Prepared
@@ -37,15 +37,21 @@ class _Recent:
     factor: float
     seeds: dict[str, Any]
     name: str
+    #: Calls that the audit need not see, and those that it did not see.
+    spared: int
+    skipped: int = 0
 
     def fits(self, version: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Tell whether a call is of the kind of the last one."""
         if version != self.version or len(args) != self.positions or tuple(kwargs) != self.names:
             return False
         # A loop, since this is done at every call: `all` of a generator takes twice as long.
-        for value, kind in zip((*args, *kwargs.values()), self.kinds, strict=True):  # noqa: SIM110
+        for value, kind in zip((*args, *kwargs.values()), self.kinds, strict=True):
             if not _alike(value, kind):
                 return False
+        if self.skipped >= self.spared:
+            return False
+        self.skipped += 1
         return True
 
 
@@ -57,7 +63,7 @@ def _mark(value: Any) -> Any:
     if kind is int:
         return value  # it may be the number of rounds of a loop: see `audit`
     # A tensor keeps its type and shape; a dict, a list or an array can change in place.
-    return value if hasattr(value, "storage") else (kind_of(value), rounds_in(value))
+    return value if hasattr(value, "storage") else (kind_of(value), whole_in(value))
 
 
 def _alike(value: Any, mark: Any) -> bool:
@@ -66,7 +72,7 @@ def _alike(value: Any, mark: Any) -> bool:
         return mark is float
     if kind is int:
         return type(mark) is int and value == mark
-    return value is mark or (not hasattr(value, "storage") and (kind_of(value), rounds_in(value)) == mark)
+    return value is mark or (not hasattr(value, "storage") and (kind_of(value), whole_in(value)) == mark)
 
 
 class Transform:
@@ -110,9 +116,10 @@ class Transform:
             check_names(callee, self.names)
             if self.names is None:
                 warn_of_plain_structs(callee, target.session)
+            skipped = recent.skipped if recent is not None else 0
             self._recent = None  # if this one is refused, what is known of its function changed
             try:
-                self._recent = recent = self._prepare(callee, args, kwargs)
+                self._recent = recent = self._prepare(callee, args, kwargs, skipped)
             except NotFusedError as reason:
                 value, grads = value_and_grad_by_slangpy(
                     self.function, callee, self.names, self.reduce, self.seed, str(reason)
@@ -139,7 +146,7 @@ class Transform:
         found = next(iter(grads.values())) if self.single else grads
         return (value, found) if self.value else found
 
-    def _prepare(self, callee: Callee, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Recent:
+    def _prepare(self, callee: Callee, args: tuple[Any, ...], kwargs: dict[str, Any], skipped: int) -> _Recent:
         factor, seeds = split_seed(self.seed, callee)
         call = make_call(self.function, callee, seeds=seeds)
         wish = Wish("reverse", self.names, value=self.value)
@@ -152,12 +159,12 @@ class Transform:
                 function=callee.name,
                 remedy="declare a parameter float (and not no_diff), or its struct as `struct ... : IDifferentiable`",
             )
-        each = self.audited and audit(call)
+        spared = audit(call, skipped) if self.audited else NEVER
         if self.reduce == "mean":
             factor /= prepared.count
         marks = tuple(map(_mark, (*args, *kwargs.values())))
         return _Recent(
-            -1 if each else self.function.target.version,
+            self.function.target.version,
             len(args),
             tuple(kwargs),
             marks,
@@ -166,6 +173,7 @@ class Transform:
             factor,
             seeds,
             callee.name,
+            spared,
         )
 
 

@@ -25,6 +25,20 @@ def constants_of(target: Target, given: Mapping[str, Any]) -> dict[str, Any]:
     return checked(target.info.name, declared(target.session.loaded_of(target.owner)), given)
 
 
+def exported(name: str, value: Any) -> str | None:
+    """Write a constant as Slang, for a kernel of ours; None if it is no number.
+
+    Examples
+    --------
+    >>> exported("K", 3), exported("on", True), exported("v", (1, 2))
+    ('export static const int K = 3;', 'export static const bool on = true;', None)
+    """
+    kind = {bool: "bool", int: "int", float: "float"}.get(type(value))
+    if kind is None:
+        return None
+    return f"export static const {kind} {name} = {str(value).lower() if kind == 'bool' else repr(value)};"
+
+
 def declared(modules: Iterable[Loaded]) -> dict[str, str]:
     """Give the constants of modules that are set at link time: name -> type."""
     import slangpy as spy

@@ -12,7 +12,7 @@ from slangnb.errors import CallError, SlangNbError
 from slangnb.runtime.arguments import key_functions, key_of
 from slangnb.runtime.binding import Bound, bind
 from slangnb.runtime.checking import check_arguments
-from slangnb.runtime.constants import constants_of
+from slangnb.runtime.constants import constants_of, exported
 from slangnb.runtime.describing import describe, no_attribute, python_signature
 from slangnb.runtime.foreign import library_of
 from slangnb.runtime.fused.audit import audit
@@ -240,9 +240,11 @@ class Function:
         """Refuse a backward call whose gradient the compiler gets wrong."""
         if not self.is_backward:
             return
-        # What a chain changes is how the call is mapped and run, and constants: not what the compiler gets wrong.
+        # Other changes say how the call is mapped and run: not what the compiler gets wrong.
+        given = [step[1][0] for step in self.steps if step[0] == "constants"]
+        lines = [exported(*one) for constants in given for one in constants_of(self.target, constants).items()]
         if bound is not None:
-            audit(Call.of(self.target, bound))
+            audit(Call.of(self.target, bound, prelude="\n".join(line for line in lines if line)))
         elif (call := call_to_audit(self, args, kwargs)) is not None:
             audit(call)
 

@@ -8,7 +8,8 @@ from slangnb.compiler.reflection import PLAIN_KINDS, REAL, Parameter, Signature,
 from slangnb.runtime.fused.job import Output, components, derivative_components, outputs_of
 
 ENTRY = "slangnb_audit"
-SAMPLES = 64
+#: Samples come in groups of so many.
+THREADS = 64
 #: What the kernel leaves of each sample and argument: the derivative by forward and by reverse mode, and the sum of the
 #: magnitudes of their terms; the sum of the results as the function gives them, and as forward mode does.
 NUMBERS = 5
@@ -68,7 +69,7 @@ def audit_text(call: str, modules: Sequence[str], prelude: str, signature: Signa
     return f"""{imports}
 {prelude}
 [shader("compute")]
-[numthreads({SAMPLES}, 1, 1)]
+[numthreads({THREADS}, 1, 1)]
 void {ENTRY}(uint3 sn_thread : SV_DispatchThreadID, StructuredBuffer<float> sn_reals, StructuredBuffer<int> sn_whole,
     RWStructuredBuffer<float> sn_found)
 {{

@@ -1,0 +1,178 @@
+"""Judges what the audit's kernel found. Pure: numbers and text in, an error or nothing out."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from slangnb.compiler.reading.calls import LOOPS
+from slangnb.compiler.reflection import REAL, Parameter, Signature, plain_name
+from slangnb.errors import GradientError
+from slangnb.runtime.fused.audit_samples import Samples
+from slangnb.runtime.fused.audit_text import asked_of
+
+#: Share of the samples that must disagree: roundings and kinks spoil a few, a fault spoils all. Among arguments of the
+#: call it may be there for some of them.
+MOST_DISAGREEING, MOST_DISAGREEING_NEAR = 0.3, 0.15
+#: Fewer finite samples tell nothing.
+LEAST_FINITE = 4
+#: Share of the terms of a sum that roundings may leave.
+ROUNDING = 1e-5
+POW_OF_NEGATIVE = "Slang 2026.12 takes pow of a negative number as 0 in derivatives"
+POW_REMEDY = "write `x * x` for `pow(x, 2)`, or make its first argument positive, as in `pow(abs(x), n)`"
+_VECTORS = re.compile(r"\b(?:float|half|double)[234](?:x[234])?\b|\b(?:vector|matrix)\s*<")
+_POW = re.compile(r"\bpow\s*\(")
+_INDEX = re.compile(r"[\w\])]\[(?!\s*\d+\s*\])")
+_WHILE = re.compile(r"\b(?:while|do)\b|\bfor\s*\(\s*(?!u?int\w*\b)")
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """What a function's text says it may suffer from.
+
+    Attributes
+    ----------
+    text : str
+        Of the function and what it calls.
+    vectors, loops, powers, indexes : bool
+        Whether it has vectors or matrices, loops, ``pow``, and numbers that are chosen at run time.
+    endless : bool
+        Whether a loop may not end for other arguments than those of a call.
+    """
+
+    text: str
+    vectors: bool
+    loops: bool
+    powers: bool
+    indexes: bool
+    endless: bool
+
+    @classmethod
+    def of(cls, signature: Signature, text: str, hidden: bool) -> Suspect:
+        """Look at a text; `hidden` says that it may hide loops."""
+        types = (signature.returns, *(p.type for p in signature.parameters))
+        vectors = any(t.kind in ("vector", "matrix") and t.scalar in REAL for t in types)
+        vectors = vectors or bool(_VECTORS.search(text))
+        loops = hidden or bool(LOOPS.search(text))
+        found = (bool(p.search(text)) for p in (_POW, _INDEX, _WHILE))
+        return cls(text, vectors, loops, *found)
+
+    @property
+    def changes(self) -> bool:
+        """Whether what is right for one call may be wrong for another."""
+        return self.loops or self.powers or self.indexes
+
+
+def judge_random(numbers: np.ndarray, given: Samples, signature: Signature, suspect: Suspect) -> GradientError | None:
+    """Judge by the random samples: what they show holds for all calls.
+
+    `numbers` are those of the kernel, of shape (samples, arguments, NUMBERS); so also below.
+    """
+    return _judged(numbers, given.random, MOST_DISAGREEING, LEAST_FINITE, signature, suspect)
+
+
+def judge_near(numbers: np.ndarray, given: Samples, signature: Signature, suspect: Suspect) -> GradientError | None:
+    """Judge by elements of the call, and by each combination of its whole numbers."""
+    found = _judged(numbers, given.near, MOST_DISAGREEING_NEAR, LEAST_FINITE, signature, suspect)
+    for part in () if found else given.combinations:
+        found = found or _judged(numbers, part, 0.99, 1, signature, suspect)
+    if found is None and suspect.powers and given.reals_seen:
+        found = _judged_values(numbers[given.near.start :], signature, suspect)
+    return found
+
+
+def _judged(
+    numbers: np.ndarray, part: slice, most: float, least: int, signature: Signature, suspect: Suspect
+) -> GradientError | None:
+    tolerance = 5e-2 if "half" in suspect.text else 1e-3
+    for k, p in enumerate(asked_of(signature)):
+        forward, reverse, terms, _, _ = numbers[part, k].T
+        wrong = disagreeing(forward, reverse, terms, usual(numbers[:, k, 2]), tolerance, most, least)
+        if wrong is not None:
+            return _fault(signature.name, p, wrong, suspect)
+    return None
+
+
+def usual(terms: np.ndarray) -> float:
+    """Give the size of the terms of most samples; 0 if they have none."""
+    found = terms[np.isfinite(terms) & (terms > 0)]
+    return float(np.median(found)) if found.size else 0.0
+
+
+def disagreeing(
+    forward: np.ndarray,
+    reverse: np.ndarray,
+    terms: np.ndarray,
+    size: float,
+    tolerance: float,
+    most: float,
+    least: int = LEAST_FINITE,
+) -> tuple[float, float] | None:
+    """Give the worst pair of derivatives if more than a share `most` of them disagree, else None.
+
+    `terms` are the sums of the magnitudes of what both were added from, and `size` their usual size: their roundings
+    are no fault. Where both derivatives are 0, there is nothing to compare.
+
+    Examples
+    --------
+    >>> terms = np.full(4, 10.0)
+    >>> disagreeing(np.array([6.0, 2.0, 3.0, 4.0]), np.zeros(4), terms, 10.0, 1e-3, 0.3)
+    (6.0, 0.0)
+    >>> disagreeing(np.array([6.0, 2.0, 3.0, 4.0]), np.array([6.0, 2.0001, 3.0, 4.0]), terms, 10.0, 1e-3, 0.3)
+    """
+    told = np.isfinite(forward) & np.isfinite(reverse) & ((forward != 0) | (reverse != 0))
+    f, r, t = forward[told], reverse[told], terms[told]
+    if f.size < least:
+        return None
+    off = np.abs(f - r) > tolerance * (np.abs(f) + np.abs(r)) + ROUNDING * (t + size)
+    if off.mean() <= most:
+        return None
+    worst = int(np.argmax(np.abs(f - r)))
+    return float(f[worst]), float(r[worst])
+
+
+def _judged_values(numbers: np.ndarray, signature: Signature, suspect: Suspect) -> GradientError | None:
+    """Compare the results that forward mode gives along with those of the function."""
+    plain, primal = numbers[:, 0, 3:].T
+    tolerance = 5e-2 if "half" in suspect.text else 1e-3
+    off = np.abs(plain - primal) > tolerance * np.abs(plain) + ROUNDING * usual(np.abs(plain))  # not for NaN
+    if not off.any():
+        return None
+    k = int(off.argmax())
+    return GradientError(
+        f"{signature.name}: the gradient is wrong for some arguments: where the function gives {plain[k]:.6g}, its "
+        f"derivative belongs to {primal[k]:.6g}; {POW_OF_NEGATIVE}",
+        function=signature.name,
+        remedy=POW_REMEDY,
+    )
+
+
+def _fault(name: str, p: Parameter, wrong: tuple[float, float], suspect: Suspect) -> GradientError:
+    kind, causes = plain_name(p.type.name), []
+    if suspect.vectors and p.type.kind == "scalar":
+        why = "Slang 2026.12 loses the gradient of a scalar that meets a vector on its right, or in a sum"
+        causes.append((why, _LOST_REMEDY.format(p=p.name, kind=kind)))
+    causes += [_TOO_LONG] * suspect.loops + [_ALIKE] * suspect.indexes
+    causes = causes or [("a fault of the Slang compiler", "write the expression in another way")]
+    why, remedy = ("; or ".join(texts) for texts in zip(*causes, strict=True))
+    return GradientError(
+        f"{name}: reverse mode is wrong for {p.name!r}: for some arguments it gives {wrong[1]:.6g} where forward "
+        f"mode gives {wrong[0]:.6g}; {why}",
+        function=name,
+        argument=p.name,
+        remedy=remedy,
+    )
+
+
+_LOST_REMEDY = "write `vector * {p}` for `{p} * vector`, and add `{kind}3({p})` for `{p}`"
+_TOO_LONG = (
+    "a loop seems to run more often than its [MaxIters(n)] says",
+    "raise n to the largest number of rounds",
+)
+_ALIKE = (
+    "where two indices into one array, vector or matrix are equal, as in z[0] * z[k] for k = 0, Slang 2026.12 keeps "
+    "one of the two gradients",
+    "read its numbers through a function, as in `[Differentiable] float at(float z[3], int k) { return z[k]; }`",
+)
