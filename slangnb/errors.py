@@ -194,7 +194,7 @@ class CompileError(SlangNbError):
         body = [d.render(colour, paint) for d in self.diagnostics[:MOST_SHOWN]]
         if len(self.diagnostics) > MOST_SHOWN:
             body.append(f"... and {len(self.diagnostics) - MOST_SHOWN} more")
-        return "\n".join([head, *body])
+        return "\n".join([head, *body, *getattr(self, "__notes__", ())])
 
 
 class CallError(SlangNbError):

@@ -14,6 +14,7 @@ from slangnb.devices import backend as backends
 from slangnb.errors import CallError
 from slangnb.notebook import torch_cells
 from slangnb.notebook.files import instead_of
+from slangnb.notebook.first_line import SLANG_CODE, TWO_SIGNS
 from slangnb.notebook.options import target, without_comment
 from slangnb.runtime.function import Function
 from slangnb.runtime.kernelcode import kernel_code
@@ -90,9 +91,7 @@ def run(magics: SlangMagics, line: str) -> None:
     """
     first = line.split(maxsplit=1)[:1]
     if first and first[0] not in COMMANDS and _CODE.search(line):
-        raise CallError(
-            "%slang: Slang code needs two signs", remedy="write `%%slang` on the first line, the code below it"
-        )
+        raise CallError(SLANG_CODE, remedy=TWO_SIGNS)
     try:
         word, *rest = shlex.split(without_comment(line)) or ["help"]
     except ValueError as error:

@@ -10,6 +10,7 @@ from slangnb.devices import driver
 from slangnb.notebook import commands, completion, display, inspection
 from slangnb.notebook.first_line import mend
 from slangnb.notebook.magics import SlangMagics
+from slangnb.notebook.tensor_notes import tensor_note
 from slangnb.runtime.session import has_session, session
 from slangnb.views import stored
 
@@ -54,8 +55,10 @@ def _registered(shell: InteractiveShell) -> SlangMagics | None:
     return next((c for c in shell.configurables if isinstance(c, SlangMagics)), None)
 
 
-def _after_cell(_result: Any) -> None:
-    """Wait for the device, where the stop button works, and show what shaders printed."""
+def _after_cell(result: Any) -> None:
+    """Wait for the device, where the stop button works; show what shaders printed, and what a tensor does not do."""
+    if note := tensor_note(result.error_in_exec):
+        print(note)
     if has_session() and not session().busy():
         s = session()
         s.wait()

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import ast
 
+from slangnb.compiler.reading.declarations import declarations
 from slangnb.errors import CallError
 
 #: What IPython makes of a cell that is nothing but its first line, and of ``%%slang`` on another line.
 _HEAD, _NO_BODY = "get_ipython().run_cell_magic('slang', ", ", '')\n"
+_LINE = "get_ipython().run_line_magic('slang', "
 _MISPLACED = "get_ipython().run_line_magic('%slang', "
+
+SLANG_CODE = "%slang: Slang code needs two signs"
+TWO_SIGNS = "write `%%slang` on the first line, the code below it"
 
 
 def mend(lines: list[str]) -> list[str]:
@@ -27,10 +32,12 @@ def mend(lines: list[str]) -> list[str]:
     Raises
     ------
     CallError
-        If the cell is no Python because ``%%slang`` is not its first line.
+        If the cell is no Python because ``%%slang`` is not its first line, or is written with one sign.
     """
     if len(lines) == 1 and lines[0].startswith(_HEAD) and lines[0].endswith(_NO_BODY):
         return [lines[0].removesuffix(_NO_BODY) + ", '\\n')\n"]
+    if lines and lines[0].startswith(_LINE) and _is_slang("".join(lines[1:])) and not _is_python("".join(lines)):
+        raise CallError(SLANG_CODE, remedy=TWO_SIGNS)
     at = next((i for i, line in enumerate(lines) if line.lstrip().startswith(("%%slang", _MISPLACED))), None)
     if at is None or (not lines[at].lstrip().startswith(_MISPLACED) and _is_python("".join(lines))):
         return lines
@@ -40,6 +47,10 @@ def mend(lines: list[str]) -> list[str]:
         "`%%slang` must be the first line of the cell",
         remedy="move Python code into a cell of its own, and a comment below `%%slang`, as `// ...`",
     )
+
+
+def _is_slang(text: str) -> bool:
+    return any(d.kind == "function" and d.body != (0, 0) for d in declarations(text))
 
 
 def _is_python(text: str) -> bool:

@@ -11,9 +11,9 @@ from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
 from IPython.core.magic_arguments import argument, argument_group, magic_arguments
 
 from slangnb.compiler.torch_source import torch_mark
-from slangnb.errors import CallError
+from slangnb.errors import CallError, CompileError
 from slangnb.notebook import checking, commands, torch_cells
-from slangnb.notebook.naming import owner, replaced
+from slangnb.notebook.naming import owner, replaced, still_there
 from slangnb.notebook.options import parse, parse_define, target
 from slangnb.runtime.kernelcode import kernel_code
 from slangnb.runtime.session import Session, has_session, session, set_session
@@ -88,15 +88,20 @@ class SlangMagics(Magics):
         s = self.session()
         if options.backend:
             s.use(options.backend)
-        module = s.compile(
-            cell,
-            name,
-            dict(map(parse_define, options.define)),
-            tuple(options.include),
-            label=label,
-            first_line=2,
-            force=options.force,
-        )
+        try:
+            module = s.compile(
+                cell,
+                name,
+                dict(map(parse_define, options.define)),
+                tuple(options.include),
+                label=label,
+                first_line=2,
+                force=options.force,
+            )
+        except CompileError as error:
+            note = still_there(cell, self.shell.user_ns)
+            error.__notes__ = [note] if note else []  # not add_note: an error that is kept may be raised again
+            raise
         seconds = time.perf_counter() - start
         notes = self.export(module, name, options.only)
         for warning in s.take_warnings():

@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from types import FunctionType, ModuleType
 from typing import Any
 
+from slangnb.compiler.reading.declarations import declarations
+from slangnb.runtime.function import Function
+
 #: Names that IPython puts into every notebook.
 _IPYTHONS = frozenset(("In", "Out", "exit", "quit", "get_ipython", "_", "__", "___"))
 #: Types that have another name in messages.
@@ -56,6 +59,25 @@ def replaced(name: str, new: Any, names: Mapping[str, Any]) -> str:
         return ""
     kind = {"Struct": "struct", "Module": "module", "TorchModule": "module"}.get(type(new).__name__, "function")
     return f"`{name}` was {_called(before)} and is now the Slang {kind}"
+
+
+def still_there(text: str, names: Mapping[str, Any]) -> str:
+    """Say which functions of a cell that does not compile are there from before, or "".
+
+    Parameters
+    ----------
+    text : str
+        The cell.
+    names : mapping
+        The notebook's names and their values.
+    """
+    declared = dict.fromkeys(d.name for d in declarations(text) if d.kind == "function")
+    kept = [f"`{name}`" for name in declared if isinstance(names.get(name), Function)]
+    if not kept:
+        return ""
+    listed = " and ".join(filter(None, (", ".join(kept[:-1]), kept[-1])))
+    is_one = "is still the one" if len(kept) == 1 else "are still the ones"
+    return f"note: {listed} {is_one} compiled before"
 
 
 def _called(value: Any) -> str:

@@ -12,7 +12,7 @@ import pytest
 import slangnb as sn
 from slangnb.notebook import extension
 from slangnb.notebook.commands import HELP
-from slangnb.notebook.first_line import mend
+from slangnb.notebook.first_line import TWO_SIGNS, mend
 from slangnb.notebook.options import target
 from slangnb.runtime.session import session as current
 from slangnb.runtime.session import set_session
@@ -51,8 +51,10 @@ def answer(shell: Any, text: str) -> tuple[str, str]:
         (
             "%slang float f(float x) { return x; }",
             "%slang: Slang code needs two signs",
-            "write `%%slang` on the first line, the code below it",
+            TWO_SIGNS,
         ),
+        (f"%slang\n{CODE}", "%slang: Slang code needs two signs", TWO_SIGNS),
+        (f"%slang --check\n[Differentiable]\n{CODE}", "%slang: Slang code needs two signs", TWO_SIGNS),
         ("%%slang reset", "the cell has no code below `%%slang reset`", "the command is `%slang reset`"),
     ],
 )
@@ -119,6 +121,29 @@ def test_python_that_speaks_of_it_is_python(shell: Any) -> None:
         assert mend(cell) == cell
     with pytest.raises(SyntaxError):
         run(shell, "x = = 1")
+
+
+def test_a_command_above_wrong_python_is_no_slang(shell: Any) -> None:
+    assert TWO_SIGNS == "write `%%slang` on the first line, the code below it"
+    for below in ("x = = 1", "def g(x):\n    return f(x) +", "print({1: 2)"):
+        with pytest.raises(SyntaxError):
+            run(shell, f"%slang modules\n{below}")
+
+
+def test_what_a_failed_cell_leaves(shell: Any) -> None:
+    run(shell, f"%%slang\n{CODE}float g(float x) {{ return x; }}")
+    wrong = "%%slang\nfloat f(float x) { return 2 * xx; }\n"
+    for more, note in (
+        ("float h(float x) { return x; }", "note: `f` is still the one compiled before"),
+        ("float g(float x) { return x; }", "note: `f` and `g` are still the ones compiled before"),
+    ):
+        with pytest.raises(sn.CompileError) as caught:
+            run(shell, wrong + more)
+        assert caught.value.render(colour=False).splitlines()[-1] == note
+    with pytest.raises(sn.CompileError) as caught:
+        run(shell, wrong.replace(" f(", " new("))
+    assert "note:" not in caught.value.render(colour=False)
+    assert run(shell, "f(2.0)") == 2.0
 
 
 def test_entry_points_are_not_called(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
