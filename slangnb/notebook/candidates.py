@@ -12,7 +12,8 @@ from slangnb.compiler.lexer import CONSTANTS, CONTEXTUAL, DECLARATIONS, KEYWORDS
 from slangnb.compiler.reading.declarations import declarations
 from slangnb.compiler.reading.scan import masked
 from slangnb.devices.backend import ORDER
-from slangnb.notebook.files import importable, slang_files
+from slangnb.notebook.files import folders, importable, slang_files
+from slangnb.notebook.members import members
 from slangnb.runtime.kernelcode import TARGETS
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -111,7 +112,9 @@ def _in_options(typed: str, before: list[str], code: str, known: Known) -> Candi
         return _all(typed, TARGETS)
     if last in ("-o", "--only"):
         return _all(typed.rpartition(",")[2], [d.name for d in declarations(code)], "function")
-    if last in ("-I", "--include", "-D", "--define"):
+    if last in ("-I", "--include"):
+        return _all(typed, folders(typed), "folder")
+    if last in ("-D", "--define"):
         return Candidates()
     named = last in ("-n", "--name")
     names = _cells(known) if named or not before else []
@@ -145,7 +148,7 @@ def _in_code(code: str, offset: int, known: Known) -> Candidates:
     if _IMPORT.fullmatch(before[before.rfind("\n") + 1 :]):
         return _all(typed, [*_cells(known), "slangpy", *importable()], "module")
     if plain[:start].rstrip().endswith("."):
-        return _all(typed, [c.name for d in declared if d.kind != "function" for c in d.children], "field")
+        return _all(typed, members(plain[:start], declared), "field")
     words = dict.fromkeys(_NAME.findall(masked(_without(code, start))), "variable")
     words |= {name: "function" for names in known.modules.values() for name in names}
     words |= {d.name: "function" if d.kind == "function" else "class" for d in declared if d.name != typed}

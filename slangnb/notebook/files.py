@@ -19,6 +19,13 @@ def slang_files(typed: str = "") -> list[str]:
     return near + [f"{p.name}/" for p in _folders(Path())]
 
 
+def folders(typed: str = "") -> list[str]:
+    """Give the folders in the folder that is typed, and without one those beside the notebook; with a slash behind."""
+    folder, slash, _ = typed.rpartition("/")
+    here = Path(folder or slash or ".").expanduser()
+    return [f"{folder}{slash}{p.name}/" for p in _folders(here)] + ["../"] * (not slash)
+
+
 def importable() -> list[str]:
     """Give the names by which cells import the files near the notebook."""
     return list(dict.fromkeys(p.stem for place in SEARCH for p in _files(place) if p.stem.isidentifier()))

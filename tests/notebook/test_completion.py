@@ -86,6 +86,42 @@ def test_files_to_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(offered(BODY + "import br|")) == {"brdf"}
 
 
+def test_folders_to_include(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "shaders" / "more").mkdir(parents=True)
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "notebooks" / "own.slang").touch()
+    monkeypatch.chdir(tmp_path / "notebooks")
+    assert set(offered("%%slang -I |")) == {"../"}
+    assert set(offered("%%slang -q --include ../|\nfloat f();")) == {"../shaders/", "../notebooks/"}
+    assert set(offered("%%slang -I ../shaders/m|")) == {"../shaders/more/"}
+    assert set(offered("%%slang -I nowhere/|")) == set()
+
+
+XYZ = ["x", "y", "z", "xy", "xz", "yz", "xyz", "r", "g", "b", "rgb"]
+STRUCTS = "struct Disc { float width; float3 at; };\nstruct Ring { float hole; };\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("float f(float3 v) { return v.|", XYZ),
+        ("float f(float a, no_diff float3 v) { return dot(v, v) * v.x|", ["xy", "xz", "xyz"]),
+        ("float f() { vector<float, 3> v = 0; return v.|", XYZ),
+        ("float f() { var v = float3(1, 2, 3); return v.|", XYZ),
+        ("float3 g() { return 1; }\nfloat f() { let v = g(); return v.|", XYZ),
+        ("float f(float3 v) { float2 v; v.|", ["x", "y", "xy", "r", "g", "rg"]),
+        (f"{STRUCTS}float f(Ring r) {{ return r.|", ["hole"]),
+        (f"{STRUCTS}float f(Disc d) {{ return d.at.|", XYZ),
+        (f"{STRUCTS}float f(Disc d) {{ return some(d).|", ["width", "at", "hole", "x", "y", "z", "w"]),
+        ("float f(DifferentialPair<float> dp) { return dp.|", ["p", "d"]),
+        ("float f(IDiffTensor<float, 2> t) { return t.|", ["shape"]),
+        ("float f(float x) { return x.|", []),
+    ],
+)
+def test_members(code: str, expected: list[str]) -> None:
+    assert list(offered(BODY + code)) == expected
+
+
 def in_shell(shell: Any, text: str) -> list[str]:
     with provisionalcompleter():
         return [c.text for c in shell.Completer.completions(text, len(text))]
@@ -99,6 +135,8 @@ def test_the_shell_offers_slang_alone(shell: Any) -> None:
     assert in_shell(shell, BODY + "float f(float x) { return rad") == ["radians"]
     assert in_shell(shell, BODY + "import completing;\nfloat f(float x) { return completed_") == ["completed_there"]
     assert in_shell(shell, "%slang us") == ["use"]
+    assert in_shell(shell, BODY + "float f(float2 radio) { return radio.") == ["g", "r", "rg", "x", "xy", "y"]
+    assert all(word.startswith("../") for word in in_shell(shell, "%%slang -I ../"))
     assert "radio" in in_shell(shell, "y = rad")
 
 
