@@ -95,6 +95,24 @@ def test_two_mistakes_are_two_errors(session: Any) -> None:
     ]
 
 
+MACROS = "#define MAKE(n) float n(float x) { return x; }\nMAKE(f)\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "remedy"),
+    [
+        (f"{MACROS}float h(float x) {{ return f(x) + ; }}", 4, "write what follows `+`, or delete it"),
+        (f"{MACROS}float h(float x) {{ return x }}", 4, "write `;` after `x`"),
+        ("float f(float x)\n{\n    float y = x\n    return y ** 2;\n}", 4, "write `;` at the end of line 4"),
+    ],
+)
+def test_other_mistakes_beside_a_habit(session: Any, text: str, line: int, remedy: str) -> None:
+    with pytest.raises(sn.CompileError) as caught:
+        session.compile(text, label="In[3]", first_line=2)
+    first = caught.value.diagnostics[0]
+    assert (first.line, first.remedy) == (line, remedy)
+
+
 def test_a_list_in_parentheses_is_warned_of_once(session: Any) -> None:
     session.take_warnings()
     session.compile("float3 f(float x) { return (x, 2 * x, 3); }")

@@ -24,7 +24,7 @@ _FOR_IN = re.compile(r"\bfor\s*\(?\s*\w+\s+in\b")
 _TYPE_BEHIND = re.compile(r"\s*(?:fn\s+)?\w+\s*\(\s*\w+\s*:")
 _FN = re.compile(r"^(?:fn\s+)?")
 _COLON_BODY = re.compile(r"\s*[\w<>, ]+\s\w+\s*\([^()]*\)\s*:\s*(?:return\b.*)?$")
-_CALL = re.compile(r"\s*(?:[A-Za-z_]\w*\s*=\s*)?[A-Za-z_][\w.]*\s*\(.*\)\s*;?\s*")
+_CALL = re.compile(r"\s*(?:[A-Za-z_]\w*\s*=\s*)?([A-Za-z_][\w.]*)\s*\(.*\)\s*;?\s*")
 #: What loses the parser: all that it says of the rest of the function is a consequence.
 _BLOCK = re.compile(r"\s*(?:for|if|while|elif|else|def)\b")
 _WORDS = {"and": "&&", "or": "||", "not": "!", "is": "=="}
@@ -50,7 +50,7 @@ def python_syntax(case: Case, _: re.Match[str]) -> str:
         return f"write `{_FN.sub('func ', line.partition('{')[0].strip())}`"
     if any(_COLON_BODY.match(text) for text in (line, above)):
         return "write the body in braces: `float f(float x) { return x; }`"
-    if re.search(r"[\w)\]]\s*\*\*\s*[\w(]", line):
+    if before and re.search(r"[\w)\]]\s*\*\*\s*[\w(]", line):  # else the line above lacks its `;`
         return instead(line) or "write `pow(x, y)` instead of `x ** y`"
     if (word := case.word or "") in _WORDS or (word := (before.split() or [""])[-1]) in _WORDS:
         return f"write `{_WORDS[word]}` instead of `{word}`"
@@ -75,15 +75,17 @@ def _import(line: str) -> str:
 
 
 def _call_below(case: Case) -> str:
-    """Give the call that stands between functions, on the diagnostic's line or the one above."""
+    """Give the call that stands between functions: on the diagnostic's line, or above if that is at fault."""
     source = case.source
     if source is None:
         return ""
     lines = case.code.split("\n")
-    for number in (case.diagnostic.line, case.diagnostic.line - 1):
+    at = case.diagnostic.line
+    for number in (at,) if case.before.strip() else (at, at - 1):
         line, before = source.line(number), "\n".join(lines[: max(0, number - source.first_line)])
         outside = all(before.count(a) == before.count(b) for a, b in ("{}", "()"))
-        if outside and before.rstrip()[-1:] in ("", ";", "}", ")") and _CALL.fullmatch(line):
+        called = _CALL.fullmatch(line) if outside and before.rstrip()[-1:] in ("", ";", "}", ")") else None
+        if called and not re.search(rf"#[ \t]*define[ \t]+{re.escape(called.group(1))}\b", case.text):
             return line.strip().rstrip("; ")
     return ""
 
