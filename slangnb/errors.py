@@ -29,15 +29,15 @@ MOST_SHOWN = 8
 _WIDE = 100
 
 
-def _wrapped(text: str, indent: str) -> str:
-    """Break long lines at spaces, though not within code, which stands between backquotes."""
+def _wrapped(text: str) -> str:
+    """Break the long lines of a message at spaces, not within code between backquotes; a remedy is to be copied."""
     lines: list[str] = []
     for line in text.split("\n"):
         words = re.findall(r"\s*(?:`[^`]*`|\S)+", line) if len(line) > _WIDE else [line]
         lines.append("")
         for word in words:
             if lines[-1].strip() and len(lines[-1]) + len(word) > _WIDE:
-                lines.append(indent + word.lstrip())
+                lines.append("    " + word.lstrip())
             else:
                 lines[-1] += word
     return "\n".join(lines)
@@ -100,7 +100,7 @@ class Diagnostic:
         """
         code = f"[{self.code}]" if self.code else ""
         head = self.severity + code
-        said = _wrapped(f"{head}: {self.message}", "    ")
+        said = _wrapped(f"{head}: {self.message}")
         lines = [_paint(head, self.severity, colour) + said[len(head) :]]
         if self.line:
             lines.append(f"  --> {self.file}, line {self.line}" if self.file else f"  --> line {self.line}")
@@ -109,12 +109,8 @@ class Diagnostic:
         for note in self.notes:
             lines += ["  " + text for text in note.render(colour, paint).splitlines()]
         if self.remedy:
-            lines.append(_remedy(self.remedy, colour))
+            lines.append(f"  {_paint('remedy', 'remedy', colour)}: {self.remedy}")
         return "\n".join(lines)
-
-
-def _remedy(remedy: str, colour: bool) -> str:
-    return _wrapped(f"  remedy: {remedy}", "    ").replace("remedy", _paint("remedy", "remedy", colour), 1)
 
 
 def _excerpt(d: Diagnostic, colour: bool, paint: Callable[[str], str]) -> list[str]:
@@ -158,12 +154,12 @@ class SlangNbError(Exception):
     def render(self, colour: bool = True, paint: Callable[[str], str] = str) -> str:
         """Give the whole error as text: name, message, the person's own line, remedy; `paint` colours Slang code."""
         name = type(self).__name__
-        text = _paint(name, "error", colour) + _wrapped(f"{name}: {self.message}", "    ")[len(name) :]
+        text = _paint(name, "error", colour) + _wrapped(f"{name}: {self.message}")[len(name) :]
         place = _callers_line(self.__traceback__)
         if place:
             text += f"\n  --> {place}"
         if self.remedy:
-            text += "\n" + _remedy(self.remedy, colour)
+            text += f"\n  {_paint('remedy', 'remedy', colour)}: {self.remedy}"
         return text
 
     def _render_traceback_(self) -> list[str]:
