@@ -230,6 +230,9 @@ class FlowView(StillView):
     no gradient: w
     """
 
+    # The numbers of so many columns would be too small to read.
+    _least = 700
+
     def __init__(self, models: Sequence[PairModel], title: str = "") -> None:
         if not models:
             raise CallError("no tensors were given to show", remedy="write show(W1, W2, flow=True)")

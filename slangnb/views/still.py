@@ -46,6 +46,8 @@ class StillView(ABC):
     """
 
     title: str
+    #: CSS pixels: in less room the picture is scrolled, not made smaller.
+    _least = 0
 
     @abstractmethod
     def __repr__(self) -> str: ...
@@ -84,7 +86,7 @@ class StillView(ABC):
         return self._figure(self._stored[1:])
 
     def _figure(self, pictures: tuple[bytes, ...]) -> str:
-        return figure(pictures, self._alternative(), self._drawing()[0][0], self._table())
+        return figure(pictures, self._alternative(), self._drawing()[0][0], self._table(), self._least)
 
     def _page(self) -> str:
         return document(self.title, self._fragment)
@@ -203,8 +205,10 @@ def with_dark(image: str, dark: str, width: int, rules: str = "") -> str:
     )
 
 
-def figure(pictures: tuple[bytes, ...], alternative: str, inches: float, table: str) -> str:
+def figure(pictures: tuple[bytes, ...], alternative: str, inches: float, table: str, least: int = 0) -> str:
     """Write a `<figure>` that stands by itself: the picture, and its numbers folded away below it.
+
+    In less than `least` CSS pixels the picture is scrolled.
 
     Examples
     --------
@@ -212,8 +216,11 @@ def figure(pictures: tuple[bytes, ...], alternative: str, inches: float, table: 
     >>> "a &lt; b" in page, "<script" in page
     (True, False)
     """
+    drawn = picture(pictures, alternative, inches)
+    if least:
+        drawn = f'<div style="overflow-x:auto"><div style="min-width:{least}px">{drawn}</div></div>'
     return (
-        f'<figure style="margin:0;max-width:{round(inches * CSS_PIXELS)}px">{picture(pictures, alternative, inches)}'
+        f'<figure style="margin:0;max-width:{round(inches * CSS_PIXELS)}px">{drawn}'
         '<figcaption><details style="margin-top:0.3em;overflow-x:auto">'
         '<summary style="cursor:pointer;font-size:0.85em;opacity:0.65">numbers</summary>'
         f"{table}</details></figcaption></figure>"

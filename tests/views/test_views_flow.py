@@ -8,6 +8,7 @@ import pytest
 from matplotlib.colors import to_hex
 
 from slangnb.errors import CallError
+from slangnb.views import show
 from slangnb.views.flow import MOST_DRAWN, FlowView, flow_model, wants_flow
 from slangnb.views.flow_figure import drawing, page_size
 from slangnb.views.model import PairModel, pair_model
@@ -62,6 +63,11 @@ def test_numbers_are_legible_where_the_picture_is_made_narrower() -> None:
     # The lines of the scale end at the numbers.
     patches = [patch for word in norms.texts if (patch := word.get_bbox_patch()) is not None]
     assert len(patches) == 2 * len(model.rows) and {to_hex(one.get_facecolor()) for one in patches} == {"#ffffff"}
+
+
+def test_in_little_room_the_picture_is_scrolled() -> None:
+    assert '<div style="overflow-x:auto"><div style="min-width:700px">' in FlowView(network())._fragment
+    assert "min-width" not in show(x=[1.0, 2.0])._repr_mimebundle_()[0]["text/html"]
 
 
 def test_decades_where_there_are_no_norms() -> None:
