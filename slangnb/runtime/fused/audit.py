@@ -161,7 +161,7 @@ def _first(call: Call) -> tuple[Audit, GradientError | None]:
     # Random arguments may run a loop more often than any call does: there they count only where nothing else does.
     if not (suspect.loops and given.reals_seen):
         found.fault = judge_random(numbers, given, signature, suspect)
-    return found, found.fault or here
+    return found, here or found.fault  # that of the call tells more
 
 
 def _again(call: Call, suspect: Suspect) -> GradientError | None:
