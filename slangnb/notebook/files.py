@@ -6,7 +6,7 @@ import difflib
 import shlex
 from pathlib import Path
 
-from slangnb.runtime.building import SEARCH
+from slangnb.compiler.resolving import SEARCH
 
 
 def slang_files(typed: str = "") -> list[str]:

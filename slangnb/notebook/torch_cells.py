@@ -63,8 +63,8 @@ def refuse(options: Any, mark: str) -> None:
 
 def load_file(magics: SlangMagics, path: str) -> bool:
     """Compile a file if it is one for slangtorch; tell whether it was."""
+    from slangnb.compiler.resolving import read_file
     from slangnb.interop.slangtorch.load import compile_source
-    from slangnb.runtime.building import read_file
 
     file = Path(path)
     source = read_file(file)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slangnb.compiler.graph import Graph, Unit
+from slangnb.compiler.resolving import Resolver, check_name, make_source, opened, read_file
 from slangnb.compiler.source import Source
 from slangnb.devices.backend import Backend, choose, slangpy_version
 from slangnb.devices.caches import KnownGood, known_good, tuning_file
@@ -19,7 +20,7 @@ from slangnb.devices.host_memory import takes_host_addresses
 from slangnb.devices.opening import open_device
 from slangnb.errors import BackendError, CompileError
 from slangnb.runtime import forking, guarding
-from slangnb.runtime.building import Builder, check_name, for_slangpy, make_source, opened, read_file
+from slangnb.runtime.building import Builder, for_slangpy
 from slangnb.runtime.entry import Entry
 from slangnb.runtime.fused.measured import Tuned
 from slangnb.runtime.fused.plans import Plans
@@ -69,6 +70,7 @@ class Session:
     ) -> None:
         self.guard_enabled = os.environ.get("SLANGNB_GUARD", "on").lower() != "off" if guard is None else guard
         self.graph = Graph()  # what is compiled, and what imports what
+        self._resolver = Resolver(self.graph, self._need_file)
         self._modules: dict[str, Module] = {}
         self._unnamed: weakref.WeakValueDictionary[str, Module] = weakref.WeakValueDictionary()
         self._reading: list[Path] = []
@@ -95,7 +97,7 @@ class Session:
         if self.guard_enabled:
             self.guard.start()
         self.pool, self.plans, self.tuned = Pool(self.device), Plans(), Tuned(tuning_file(backend.key))
-        self._builder = Builder(self.device, self.graph, self._check_module, self._need_file)
+        self._builder = Builder(self.device, self.graph, self._check_module)
 
     @property
     def backend(self) -> Backend:
@@ -177,7 +179,7 @@ class Session:
         if name is not None:
             check_name(name)
         shown = for_slangpy(make_source(source, label or name or "source", first_line, macros))
-        return self._install(self._builder.unit(shown, name, tuple(map(Path, include))), name is not None, force)
+        return self._install(self._resolver.unit(shown, name, tuple(map(Path, include))), name is not None, force)
 
     def load(self, path: str | Path, *, force: bool = False) -> Module:
         """Compile a ``.slang`` file; loading it again after a change rebuilds what imports it.
@@ -192,7 +194,7 @@ class Session:
         set_current(self.device)
         file = Path(path).resolve()
         with opened(file, self._reading):
-            unit = self._builder.unit(read_file(file), str(file), (), file.parent)
+            unit = self._resolver.unit(read_file(file), str(file), (), file.parent)
         return self._install(unit, True, force)
 
     def _need_file(self, path: Path) -> Unit:
@@ -202,7 +204,7 @@ class Session:
     def _install(self, unit: Unit, keep: bool, force: bool) -> Module:
         before = self.graph.get(unit.key)
         if force:
-            self._builder.rename(unit)
+            self._resolver.rename(unit)
         module = (self._modules if keep else self._unnamed).get(unit.key)
         changed = before is None or before.module != unit.module
         self._builder.build(unit)  # raises CompileError before anything has changed
@@ -228,7 +230,7 @@ class Session:
             if (module := alive.get(unit.key)) is None:
                 continue
             try:
-                self._builder.refresh(unit)
+                self._resolver.refresh(unit)
                 self._builder.build(unit)
             except CompileError as error:
                 module._break(error)

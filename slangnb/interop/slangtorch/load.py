@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slangnb.compiler.graph import Known, Unit
+from slangnb.compiler.resolving import make_source, read_file
 from slangnb.compiler.torch_source import ENTRY, exports, problems, torch_mark
 from slangnb.errors import CompileError, Diagnostic
 from slangnb.interop.slangtorch import build as building
@@ -18,7 +19,6 @@ from slangnb.interop.slangtorch.needs import Tools, find_compiler, missing, need
 from slangnb.interop.slangtorch.progress import Progress, Show, printed
 from slangnb.interop.slangtorch.sources import current_sources, write
 from slangnb.interop.slangtorch.translate import check, diagnostics
-from slangnb.runtime.building import make_source, read_file
 
 if TYPE_CHECKING:
     from slangnb.interop.slangtorch.module import TorchModule

@@ -6,11 +6,10 @@ import os
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
 
 from slangnb.compiler.graph import Graph, Known, Unit
+from slangnb.compiler.resolving import Resolver, opened, read_file
 from slangnb.compiler.source import Source
-from slangnb.runtime.building import Builder, opened, read_file
 from slangnb.runtime.session import has_session, session
 
 
@@ -33,8 +32,7 @@ class Sources:
         self._graph = Graph()
         for unit in cells:
             self._graph.put(replace(unit, imports=dict(unit.imports)))
-        no_device = cast(Any, None)  # only building uses one
-        self._builder = Builder(no_device, self._graph, lambda _unit: None, self._file)
+        self._resolver = Resolver(self._graph, self._file)
         self._reading: list[Path] = []
 
     def names(self, besides: Unit) -> Known:
@@ -51,16 +49,16 @@ class Sources:
         CallError
             If files import each other in a circle.
         """
-        main = self._builder.unit(source, None, include, folder)
+        main = self._resolver.unit(source, None, include, folder)
         self._graph.put(main)
         chain = self._graph.chain(main.key)
         for unit in chain:  # a file may have changed since a cell that imports it was compiled
-            self._builder.refresh(unit)
+            self._resolver.refresh(unit)
         return chain
 
     def _file(self, path: Path) -> Unit:
         with opened(path, self._reading):
-            unit = self._builder.unit(read_file(path), str(path), (), path.parent)
+            unit = self._resolver.unit(read_file(path), str(path), (), path.parent)
         self._graph.put(unit)
         return unit
 
