@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from slangnb.compiler.reflection import ModuleInfo, reflect
 from slangnb.compiler.source import Source
 from slangnb.compiler.torch_source import torch_mark
 from slangnb.errors import CallError, CompileError, Diagnostic
+from slangnb.runtime.guarding import Gate
 from slangnb.runtime.translate import compile_error
 
 if TYPE_CHECKING:
@@ -32,13 +32,13 @@ class Builder:
         Where modules are loaded.
     graph : Graph
         The units of the session.
-    guard : callable
-        Called with a unit before it is loaded here; raises CompileError when it must not be.
+    gate : Gate
+        What units and kernels pass before they are compiled here.
     """
 
     device: slangpy.Device
     graph: Graph
-    guard: Callable[[Unit], None]
+    gate: Gate
     sources: dict[str, Source] = field(default_factory=dict)
     _built: dict[str, tuple[Loaded, ModuleInfo]] = field(default_factory=dict)
     _failed: dict[str, CompileError] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class Builder:
             return
         if unit.module in self._failed:  # Slang refuses a name that failed once, even with the same text
             raise CompileError(self._failed[unit.module].diagnostics)
-        self.guard(unit)
+        self.gate.module(self.graph, unit, self.sources)
         link = [self._built[self.graph[k].module][0] for k in unit.imports.values()]
         with captured_log() as log:
             try:
@@ -79,13 +79,11 @@ class Builder:
             self._failed[unit.module] = CompileError(with_remedies(found, self.sources))
             raise self._failed[unit.module]
 
-    def kernel(
-        self, text: str, entry: str, units: list[Unit], check: Callable[[str, str, str, list[Unit]], None]
-    ) -> slangpy.ComputeKernel:
+    def kernel(self, text: str, entry: str, units: list[Unit]) -> slangpy.ComputeKernel:
         """Compile a compute kernel that imports the last of `units`; the same text gives the same kernel."""
         name = hashlib.sha256(text.encode()).hexdigest()[:40]
         if name not in self._kernels:
-            check(name, text, entry, units)
+            self.gate.text(name, text, entry, units, self.sources)
             with captured_log() as log:
                 try:
                     made = self.device.load_module_from_source(name, text)

@@ -169,7 +169,8 @@ class Function:
         if plan.guarded:
             return plan.run(args, kwargs, accumulate, target.session.wait)
         chain = (*self.steps, *gradient_mark(args, kwargs))
-        target.session.compile_kernel_first(target, chain, self.is_backward, args, kwargs)
+        units = target.session.units_of(target.owner)
+        target.session.gate.kernel(units, target.info, chain, self.is_backward, args, kwargs)
         with captured_log():
             result = plan.run(args, kwargs, accumulate, target.session.wait)
         target.session.wait()  # an endless kernel shows itself here, where it can be interrupted

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from slangnb.compiler.advice.crash import crash_hint
@@ -35,113 +36,145 @@ def request_modules(units: Sequence[Unit]) -> list[tuple[str, str, list[str]]]:
     return [(u.module, u.text, [names[k] for k in u.imports.values() if k in names]) for u in units]
 
 
-def check_module(guard: Guard, known: KnownGood, graph: Graph, unit: Unit, sources: Mapping[str, Source]) -> None:
-    """Compile a module in the child.
+@dataclass
+class Gate:
+    """What new modules and kernels pass before this process compiles them.
 
-    Raises
-    ------
-    CompileError
-        If it does not compile, or if the compiler crashes or hangs on it.
+    Attributes
+    ----------
+    guard : Guard
+        The child that compiles first.
+    known : KnownGood
+        What has compiled before, which is not asked again.
+    enabled : bool
+        Whether anything is asked.
     """
-    key = kernel_key("module", unit.module)
-    if key in known:
-        return
-    needed = [u for k in unit.imports.values() for u in graph.chain(k)]
-    units = list({u.key: u for u in [*needed, unit]}.values())
-    verdict = guard.check({"modules": request_modules(units)})
-    if verdict.outcome == "ok":
-        known.add(key)
-    elif verdict.outcome == "error":
-        raise compile_error(verdict.text, sources, graph.names(unit))
-    else:
-        raise _stopped(verdict, guard, f"while it read {unit.source.label}", unit.source, None)
 
+    guard: Guard
+    known: KnownGood
+    enabled: bool = True
 
-def check_kernel(
-    guard: Guard,
-    known: KnownGood,
-    units: Sequence[Unit],
-    info: FunctionInfo,
-    chain: tuple[Step, ...],
-    backward: bool,
-    args: tuple[Any, ...],
-    kwargs: Mapping[str, Any],
-) -> None:
-    """Compile a kernel in the child.
+    def module(self, graph: Graph, unit: Unit, sources: Mapping[str, Source]) -> None:
+        """Compile a module in the child.
 
-    A call with values that cannot be described to the child (textures, buffers) goes unchecked. An error that is
-    not the compiler's is left to this process, which meets it again and can say more about the arguments.
+        Raises
+        ------
+        CompileError
+            If it does not compile, or if the compiler crashes or hangs on it.
+        """
+        needed = [u for k in unit.imports.values() for u in graph.chain(k)]
+        units = list({u.key: u for u in [*needed, unit]}.values())
+        self._ask(
+            kernel_key("module", unit.module),
+            {"modules": request_modules(units)},
+            lambda text: compile_error(text, sources, graph.names(unit)),
+            lambda verdict: self._stopped(verdict, f"while it read {unit.source.label}", unit.source),
+        )
 
-    Raises
-    ------
-    CompileError
-        If the compiler reports an error, crashes or hangs.
-    """
-    try:
-        steps = [(m, [describe(a) for a in a_], {k: describe(v) for k, v in kw.items()}) for m, a_, kw in chain]
-        described = [describe(a) for a in args], {k: describe(v) for k, v in kwargs.items()}
-    except UndescribableError:
-        return
-    key = kernel_key("kernel", [u.module for u in units], info.name, steps, backward, described)
-    if key in known:
-        return
-    verdict = guard.check(
-        {
-            "modules": request_modules(units),
-            "function": info.name,
-            "own": info.own,
-            "chain": steps,
-            "backward": backward,
-            "args": described[0],
-            "kwargs": described[1],
-        }
-    )
-    if verdict.outcome == "ok":
-        known.add(key)
-    elif verdict.outcome == "error":
-        if COMPILER_ERROR.search(verdict.text):
-            raise compile_error(verdict.text, {u.module: u.source for u in units})
-    else:
+    def kernel(
+        self,
+        units: Sequence[Unit],
+        info: FunctionInfo,
+        chain: tuple[Step, ...],
+        backward: bool,
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+    ) -> None:
+        """Compile SlangPy's kernel for a call in the child.
+
+        A call with values that cannot be described to the child (textures, buffers) goes unchecked. An error that is
+        not the compiler's is left to this process, which meets it again and can say more about the arguments.
+
+        Parameters
+        ----------
+        units : sequence of Unit
+            The function's module, last, after all that it imports.
+        info : FunctionInfo
+        chain : tuple of Step
+            How calls of the function were changed.
+        backward : bool
+            Whether it is the backward pass.
+        args, kwargs : tuple, mapping
+            Of the call.
+
+        Raises
+        ------
+        CompileError
+            If the compiler reports an error, crashes or hangs.
+        """
+        if not self.enabled:
+            return
+        try:
+            steps = [(m, [describe(a) for a in a_], {k: describe(v) for k, v in kw.items()}) for m, a_, kw in chain]
+            described = [describe(a) for a in args], {k: describe(v) for k, v in kwargs.items()}
+        except UndescribableError:
+            return
+        sources = {u.module: u.source for u in units}
         what = f"while it built the {'backward' if backward else 'forward'} pass of {info.name}"
-        raise _stopped(verdict, guard, what, units[-1].source, info)
+        self._ask(
+            kernel_key("kernel", [u.module for u in units], info.name, steps, backward, described),
+            {
+                "modules": request_modules(units),
+                "function": info.name,
+                "own": info.own,
+                "chain": steps,
+                "backward": backward,
+                "args": described[0],
+                "kwargs": described[1],
+            },
+            lambda text: compile_error(text, sources) if COMPILER_ERROR.search(text) else None,
+            lambda verdict: self._stopped(verdict, what, units[-1].source, info),
+        )
 
+    def text(self, name: str, text: str, entry: str, units: Sequence[Unit], sources: Mapping[str, Source]) -> None:
+        """Compile a kernel that slangnb wrote itself in the child.
 
-def check_text(
-    guard: Guard,
-    known: KnownGood,
-    name: str,
-    text: str,
-    entry: str,
-    units: Sequence[Unit],
-    sources: Mapping[str, Source],
-) -> None:
-    """Compile a kernel that slangnb wrote itself in the child.
-
-    Raises
-    ------
-    CompileError
-        As `check_kernel`.
-    """
-    key = kernel_key("text", name, entry)
-    if key in known:
-        return
-    modules = [*request_modules(units), (name, text, [u.module for u in units[-1:]])]
-    verdict = guard.check({"modules": modules, "entry": entry})
-    if verdict.outcome == "ok":
-        known.add(key)
-    elif verdict.outcome == "error":
-        raise compile_error(verdict.text, sources)
-    else:
+        Raises
+        ------
+        CompileError
+            As `kernel`.
+        """
         source = units[-1].source if units else Source("", "slangnb")
-        raise _stopped(verdict, guard, "while it built the gradient kernel", source, None)
+        self._ask(
+            kernel_key("text", name, entry),
+            {"modules": [*request_modules(units), (name, text, [u.module for u in units[-1:]])], "entry": entry},
+            lambda said: compile_error(said, sources),
+            lambda verdict: self._stopped(verdict, "while it built the gradient kernel", source),
+        )
 
+    def _ask(
+        self,
+        key: str,
+        request: dict[str, Any],
+        on_error: Callable[[str], CompileError | None],
+        stopped: Callable[[Verdict], CompileError],
+    ) -> None:
+        """Have the child compile what is not known; raise what is made of its verdict."""
+        if not self.enabled or key in self.known:
+            return
+        verdict = self.guard.check(request)
+        if verdict.outcome == "ok":
+            self.known.add(key)
+            return
+        error = on_error(verdict.text) if verdict.outcome == "error" else stopped(verdict)
+        if error is not None:
+            raise error
 
-def _stopped(verdict: Verdict, guard: Guard, what: str, source: Source, info: FunctionInfo | None) -> CompileError:
-    message = f"{_ENDS[verdict.outcome].format(seconds=guard.seconds)} {what}; the notebook's kernel is unharmed"
-    hint = crash_hint(source, info.name) if info is not None else ""
-    line = info.line if info is not None else 0
-    remedy = (
-        hint or "simplify the function step by step: run-time branches around tensor reads, loop conditions, nesting"
-    )
-    at = Diagnostic("error", "", message, source.label, line, 0, 1, source.line(line) if line else "", (), remedy)
-    return CompileError([at])
+    def _stopped(self, verdict: Verdict, what: str, source: Source, info: FunctionInfo | None = None) -> CompileError:
+        message = _ENDS[verdict.outcome].format(seconds=self.guard.seconds)
+        hint = crash_hint(source, info.name) if info is not None else ""
+        line = info.line if info is not None else 0
+        at = Diagnostic(
+            "error",
+            "",
+            f"{message} {what}; the notebook's kernel is unharmed",
+            source.label,
+            line,
+            0,
+            1,
+            source.line(line) if line else "",
+            (),
+            hint
+            or "simplify the function step by step: run-time branches around tensor reads, loop conditions, nesting",
+        )
+        return CompileError([at])

@@ -13,21 +13,21 @@ from slangnb.compiler.graph import Graph, Unit
 from slangnb.compiler.resolving import Resolver, check_name, make_source, opened, read_file
 from slangnb.compiler.source import Source
 from slangnb.devices.backend import Backend, choose, slangpy_version
-from slangnb.devices.caches import KnownGood, known_good, tuning_file
+from slangnb.devices.caches import known_good, tuning_file
 from slangnb.devices.cuda import set_current
 from slangnb.devices.guard import Guard
 from slangnb.devices.host_memory import takes_host_addresses
 from slangnb.devices.opening import open_device
 from slangnb.errors import BackendError, CompileError
-from slangnb.runtime import forking, guarding
+from slangnb.runtime import forking
 from slangnb.runtime.building import Builder, for_slangpy
 from slangnb.runtime.entry import Entry
 from slangnb.runtime.fused.measured import Tuned
 from slangnb.runtime.fused.plans import Plans
 from slangnb.runtime.fused.pool import Pool
+from slangnb.runtime.guarding import Gate
 from slangnb.runtime.module import Module
 from slangnb.runtime.stale import Writes
-from slangnb.runtime.target import Step, Target
 
 if TYPE_CHECKING:
     import slangpy
@@ -68,7 +68,7 @@ class Session:
     def __init__(
         self, backend: str | None = None, guard: bool | None = None, guard_seconds: float = GUARD_SECONDS
     ) -> None:
-        self.guard_enabled = os.environ.get("SLANGNB_GUARD", "on").lower() != "off" if guard is None else guard
+        enabled = os.environ.get("SLANGNB_GUARD", "on").lower() != "off" if guard is None else guard
         self.graph = Graph()  # what is compiled, and what imports what
         self._resolver = Resolver(self.graph, self._need_file)
         self._modules: dict[str, Module] = {}
@@ -81,23 +81,23 @@ class Session:
         self._closed: BackendError | None = None
         self._broken: list[tuple[str, CompileError]] = []
         self._devices: dict[Backend, slangpy.Device] = {}
-        self._open(choose(backend), guard_seconds)
+        self._open(choose(backend), guard_seconds, enabled)
         atexit.register(self.close)
         forking.watch(self)
 
-    def _open(self, backend: Backend, guard_seconds: float) -> None:
+    def _open(self, backend: Backend, guard_seconds: float, guard_enabled: bool) -> None:
         if backend not in self._devices:
             self._devices[backend] = open_device(backend)
         self._backend = backend
         self._entry = Entry(self.device, backend.software)
         #: Whether kernels take addresses of this process's own memory.
         self.host_memory = takes_host_addresses(self.device, backend)
-        self._known: KnownGood = known_good(slangpy_version(), backend.key)
-        self.guard = Guard(backend, guard_seconds)  # the child that compiles first
-        if self.guard_enabled:
+        known = known_good(slangpy_version(), backend.key)
+        self.gate = Gate(Guard(backend, guard_seconds), known, guard_enabled)
+        if guard_enabled:
             self.guard.start()
         self.pool, self.plans, self.tuned = Pool(self.device), Plans(), Tuned(tuning_file(backend.key))
-        self._builder = Builder(self.device, self.graph, self._check_module)
+        self._builder = Builder(self.device, self.graph, self.gate)
 
     @property
     def backend(self) -> Backend:
@@ -110,6 +110,20 @@ class Session:
         if self._closed is not None:
             raise self._closed
         return self._devices[self._backend]
+
+    @property
+    def guard(self) -> Guard:
+        """The child that compiles first."""
+        return self.gate.guard
+
+    @property
+    def guard_enabled(self) -> bool:
+        """Whether it does."""
+        return self.gate.enabled
+
+    @guard_enabled.setter
+    def guard_enabled(self, enabled: bool) -> None:
+        self.gate.enabled = enabled
 
     @property
     def modules(self) -> Mapping[str, Module]:
@@ -128,7 +142,7 @@ class Session:
         if self._closed is None and chosen == self._backend:
             return
         self.guard.close()
-        self._open(chosen, self.guard.seconds)
+        self._open(chosen, self.guard.seconds, self.guard_enabled)
         for key, module in self._alive().items():
             for unit in self.graph.chain(key):
                 self._builder.build(unit)
@@ -250,24 +264,6 @@ class Session:
         """Give the compiler's warnings since the last time this was asked, each once."""
         return self._builder.take_warnings()
 
-    def _check_module(self, unit: Unit) -> None:
-        if self.guard_enabled:
-            guarding.check_module(self.guard, self._known, self.graph, unit, self._builder.sources)
-
-    def compile_kernel_first(
-        self, target: Target, chain: tuple[Step, ...], backward: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> None:
-        """Have the guard's child compile a new kernel before this process does.
-
-        Raises
-        ------
-        CompileError
-            If the compiler reports an error, crashes, or gives no answer.
-        """
-        if self.guard_enabled:
-            units = self.graph.chain(target.owner._key)
-            guarding.check_kernel(self.guard, self._known, units, target.info, chain, backward, args, kwargs)
-
     def kernel(self, text: str, entry: str, owner: Module | None) -> slangpy.ComputeKernel:
         """Compile a kernel that slangnb wrote itself, through the guard; each text once.
 
@@ -285,11 +281,7 @@ class Session:
         CompileError
             If the compiler reports an error, crashes, or gives no answer.
         """
-        return self._builder.kernel(text, entry, self.graph.chain(owner._key) if owner else [], self._check_text)
-
-    def _check_text(self, name: str, text: str, entry: str, units: list[Unit]) -> None:
-        if self.guard_enabled:
-            guarding.check_text(self.guard, self._known, name, text, entry, units, self._builder.sources)
+        return self._builder.kernel(text, entry, self.graph.chain(owner._key) if owner else [])
 
     def wait(self, submitted: int | None = None, held: Any = None) -> None:
         """Wait for the device, or for one submission; see `Entry.wait`."""
@@ -316,6 +308,10 @@ class Session:
         if self._closed is not None:
             raise self._closed
         self._entry.look()
+
+    def units_of(self, module: Module) -> list[Unit]:
+        """Give the units of a module, last, and of all that it imports."""
+        return self.graph.chain(module._key)
 
     def sources_of(self, module: Module) -> Mapping[str, Source]:
         """Give the sources of a module and of all that it imports, by hashed name."""
