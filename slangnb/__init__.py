@@ -24,9 +24,10 @@ if TYPE_CHECKING:
         SlangNbError,
     )
     from slangnb.notebook.extension import load_ipython_extension, unload_ipython_extension
+    from slangnb.runtime.current import session
     from slangnb.runtime.new_tensor import tensor
     from slangnb.runtime.parameter import Parameter
-    from slangnb.runtime.session import Session, session
+    from slangnb.runtime.session import Session
     from slangnb.views import show
 
 # Imported on first use: `import slangnb` must not load SlangPy before a driver is in place.
@@ -45,7 +46,7 @@ _HOMES = {
     "SlangNbError": "slangnb.errors",
     "Parameter": "slangnb.runtime.parameter",
     "Session": "slangnb.runtime.session",
-    "session": "slangnb.runtime.session",
+    "session": "slangnb.runtime.current",
     "tensor": "slangnb.runtime.new_tensor",
     "show": "slangnb.views",
     "torch": "slangnb.interop.torch",

@@ -40,7 +40,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def session() -> Iterator[Any]:
     """The session that all tests share; SLANGNB_TEST_BACKEND chooses another backend than the best."""
-    from slangnb.runtime.session import Session, set_session
+    from slangnb.runtime.current import set_session
+    from slangnb.runtime.session import Session
 
     made = Session(os.environ.get("SLANGNB_TEST_BACKEND"), guard_seconds=60)
     set_session(made)
@@ -87,8 +88,8 @@ def shell(session: Any) -> Iterator[Any]:
 
 def _keep_session(shell: Any) -> None:
     from slangnb.notebook import extension
-    from slangnb.runtime.session import session as current
-    from slangnb.runtime.session import set_session
+    from slangnb.runtime.current import session as current
+    from slangnb.runtime.current import set_session
 
     kept = current()
     set_session(None)

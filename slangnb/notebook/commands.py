@@ -16,10 +16,10 @@ from slangnb.notebook import torch_cells
 from slangnb.notebook.files import instead_of
 from slangnb.notebook.first_line import SLANG_CODE, TWO_SIGNS
 from slangnb.notebook.options import target, without_comment
+from slangnb.runtime.current import has_session, session
 from slangnb.runtime.function import Function
 from slangnb.runtime.kernelcode import kernel_code
 from slangnb.runtime.module import Module
-from slangnb.runtime.session import has_session, session
 
 if TYPE_CHECKING:
     from slangnb.notebook.magics import SlangMagics

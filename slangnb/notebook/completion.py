@@ -11,8 +11,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from slangnb.notebook.candidates import Known, candidates
 from slangnb.notebook.commands import COMMANDS
 from slangnb.notebook.options import option_names
+from slangnb.runtime.current import has_session, session
 from slangnb.runtime.function import Function
-from slangnb.runtime.session import has_session, session
 
 if TYPE_CHECKING:
     from slangnb.notebook.magics import SlangMagics

@@ -11,7 +11,7 @@ from slangnb.notebook import commands, completion, display, inspection
 from slangnb.notebook.first_line import mend
 from slangnb.notebook.magics import SlangMagics
 from slangnb.notebook.tensor_notes import tensor_note
-from slangnb.runtime.session import has_session, session
+from slangnb.runtime.current import has_session, session
 from slangnb.views import stored
 
 #: Lines that are shown of what shaders print in one cell.

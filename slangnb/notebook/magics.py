@@ -15,8 +15,9 @@ from slangnb.errors import CallError, CompileError
 from slangnb.notebook import checking, commands, torch_cells
 from slangnb.notebook.naming import owner, replaced, still_there
 from slangnb.notebook.options import parse, parse_define, target
+from slangnb.runtime.current import has_session, session, set_session
 from slangnb.runtime.kernelcode import kernel_code
-from slangnb.runtime.session import Session, has_session, session, set_session
+from slangnb.runtime.session import Session
 
 
 @magics_class

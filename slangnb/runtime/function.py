@@ -231,7 +231,8 @@ class Function:
             bound = self._checked(args, kwargs)
         except CallError as better:
             return better
-        return call_error(error, self.target.info, bound, self.target.session.sources_of(self.target.owner))
+        units = self.target.session.units_of(self.target.owner)
+        return call_error(error, self.target.info, bound, {u.module: u.source for u in units})
 
     def _checked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Bound | None:
         """Bind and check the arguments; None where only SlangPy can bind them."""

@@ -84,9 +84,9 @@ def _translate(function: Function, text: str, target: str) -> str:
             f"code for {target} needs the Slang compiler's command line, slangc",
             remedy="pip install slangtorch brings one, or put slangc on PATH",
         )
-    session = function.session
+    units = function.session.units_of(function.target.owner)
     with tempfile.TemporaryDirectory() as folder:
-        for unit in session.graph.chain(function.target.owner._key):
+        for unit in units:
             Path(folder, f"{unit.module}.slang").write_text(unit.text)
         kernel = Path(folder, "kernel.slang")
         kernel.write_text(text)

@@ -9,7 +9,7 @@ import numpy as np
 from slangnb.compiler.reflection import REAL
 from slangnb.errors import CallError, GradientError
 from slangnb.runtime import foreign
-from slangnb.runtime.session import session as current
+from slangnb.runtime.current import session as current
 from slangnb.runtime.teaching import teaches
 from slangnb.runtime.tensors import (
     SAME_LENGTHS,

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from slangnb.compiler.graph import Graph, Unit
 from slangnb.compiler.resolving import Resolver, check_name, make_source, opened, read_file
-from slangnb.compiler.source import Source
 from slangnb.devices.backend import Backend, choose, slangpy_version
 from slangnb.devices.caches import known_good, tuning_file
 from slangnb.devices.cuda import set_current
@@ -36,6 +35,8 @@ if TYPE_CHECKING:
     from slangnb.runtime.fused.audit import Audit
 
 GUARD_SECONDS = 60.0
+#: What is for people; the rest is for the package.
+PROMISED = ("backend", "close", "compile", "device", "load", "modules", "use")
 
 
 class Session:
@@ -69,8 +70,8 @@ class Session:
         self, backend: str | None = None, guard: bool | None = None, guard_seconds: float = GUARD_SECONDS
     ) -> None:
         enabled = os.environ.get("SLANGNB_GUARD", "on").lower() != "off" if guard is None else guard
-        self.graph = Graph()  # what is compiled, and what imports what
-        self._resolver = Resolver(self.graph, self._need_file)
+        self._graph = Graph()  # what is compiled, and what imports what
+        self._resolver = Resolver(self._graph, self._need_file)
         self._modules: dict[str, Module] = {}
         self._unnamed: weakref.WeakValueDictionary[str, Module] = weakref.WeakValueDictionary()
         self._reading: list[Path] = []
@@ -79,6 +80,7 @@ class Session:
         self.values_agree: set[Hashable] = set()  # calls whose result is the same in forward mode
         self.writes = Writes()
         self._closed: BackendError | None = None
+        self._ended = False
         self._broken: list[tuple[str, CompileError]] = []
         self._devices: dict[Backend, slangpy.Device] = {}
         self._open(choose(backend), guard_seconds, enabled)
@@ -97,7 +99,7 @@ class Session:
         if guard_enabled:
             self.guard.start()
         self.pool, self.plans, self.tuned = Pool(self.device), Plans(), Tuned(tuning_file(backend.key))
-        self._builder = Builder(self.device, self.graph, self.gate)
+        self._builder = Builder(self.device, self._graph, self.gate)
 
     @property
     def backend(self) -> Backend:
@@ -110,6 +112,11 @@ class Session:
         if self._closed is not None:
             raise self._closed
         return self._devices[self._backend]
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close` has ended it; not so for one that is lost, see `lose`."""
+        return self._ended
 
     @property
     def guard(self) -> Guard:
@@ -144,9 +151,9 @@ class Session:
         self.guard.close()
         self._open(chosen, self.guard.seconds, self.guard_enabled)
         for key, module in self._alive().items():
-            for unit in self.graph.chain(key):
+            for unit in self._graph.chain(key):
                 self._builder.build(unit)
-            self._publish(self.graph[key], module)
+            self._publish(self._graph[key], module)
 
     def compile(
         self,
@@ -213,21 +220,21 @@ class Session:
 
     def _need_file(self, path: Path) -> Unit:
         self.load(path)
-        return self.graph[str(path)]
+        return self._graph[str(path)]
 
     def _install(self, unit: Unit, keep: bool, force: bool) -> Module:
-        before = self.graph.get(unit.key)
+        before = self._graph.get(unit.key)
         if force:
             self._resolver.rename(unit)
         module = (self._modules if keep else self._unnamed).get(unit.key)
         changed = before is None or before.module != unit.module
         self._builder.build(unit)  # raises CompileError before anything has changed
-        self.graph.put(unit)
+        self._graph.put(unit)
         if module is None:
             module = Module(self, unit.source.label, unit.key)
             (self._modules if keep else self._unnamed)[unit.key] = module
             if not keep:
-                weakref.finalize(module, self.graph.remove, unit.key)
+                weakref.finalize(module, self._graph.remove, unit.key)
         self._publish(unit, module)
         if changed:
             self._rebuild_dependents(unit.key)
@@ -240,7 +247,7 @@ class Session:
     def _rebuild_dependents(self, key: str) -> None:
         """Build again what imports `key`; what does not compile any more says so when it is called."""
         alive = self._alive()
-        for unit in self.graph.dependents(key):
+        for unit in self._graph.dependents(key):
             if (module := alive.get(unit.key)) is None:
                 continue
             try:
@@ -281,7 +288,7 @@ class Session:
         CompileError
             If the compiler reports an error, crashes, or gives no answer.
         """
-        return self._builder.kernel(text, entry, self.graph.chain(owner._key) if owner else [])
+        return self._builder.kernel(text, entry, self.units_of(owner) if owner else [])
 
     def wait(self, submitted: int | None = None, held: Any = None) -> None:
         """Wait for the device, or for one submission; see `Entry.wait`."""
@@ -309,21 +316,25 @@ class Session:
             raise self._closed
         self._entry.look()
 
+    @property
+    def units(self) -> list[Unit]:
+        """What is compiled: cells and files, and what they import."""
+        return list(self._graph)
+
     def units_of(self, module: Module) -> list[Unit]:
         """Give the units of a module, last, and of all that it imports."""
-        return self.graph.chain(module._key)
-
-    def sources_of(self, module: Module) -> Mapping[str, Source]:
-        """Give the sources of a module and of all that it imports, by hashed name."""
-        return {u.module: u.source for u in self.graph.chain(module._key)}
+        return self._graph.chain(module._key)
 
     def texts_of(self, module: Module) -> list[str]:
-        """Give the texts of these sources."""
-        return [u.source.text for u in self.graph.chain(module._key)]
+        """Give the source texts of these."""
+        return [u.source.text for u in self.units_of(module)]
 
     def loaded_of(self, module: Module) -> list[Loaded]:
         """Give what these are compiled to."""
-        return [self._builder.result(u)[0] for u in self.graph.chain(module._key)]
+        return [self._builder.result(u)[0] for u in self.units_of(module)]
+
+    def __dir__(self) -> list[str]:
+        return [*PROMISED]
 
     def __repr__(self) -> str:
         closed = "" if self._closed is None else ", closed"
@@ -351,43 +362,8 @@ class Session:
             for device in self._devices.values():
                 device.close()
         self._devices.clear()
+        self._ended = True
         reason = BackendError("this session is closed", remedy="sn.session() makes a new one; run the cells again")
         self.lose(reason)
         for module in self._alive().values():
             module._break(reason)
-        if _Current.session is self:
-            _Current.session = None
-
-
-class _Current:
-    """The one session that ``sn.session()`` gives; the only state of the package that outlives a call."""
-
-    session: Session | None = None
-
-
-def session() -> Session:
-    """Give the current session; it is made on first use, with the best backend that passes its probe.
-
-    Raises
-    ------
-    BackendError
-        If no backend works.
-
-    Examples
-    --------
-    >>> session() is session()
-    True
-    """
-    if _Current.session is None:
-        _Current.session = Session()
-    return _Current.session
-
-
-def has_session() -> bool:
-    """Tell whether there is a current session already."""
-    return _Current.session is not None
-
-
-def set_session(new: Session | None) -> None:
-    """Make `new` the current session; None: the next use makes a fresh one."""
-    _Current.session = new

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from slangnb.compiler.reflection import innermost_scalar
 from slangnb.errors import BackendError, CallError
-from slangnb.runtime.session import has_session, session
+from slangnb.runtime.current import has_session, session
 from slangnb.runtime.tensors import SCALARS, check_extent, extent
 from slangnb.views import reduce
 from slangnb.views.axes import Arrangement, Axes, arrange

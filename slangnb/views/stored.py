@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from slangnb.errors import SlangNbError
-from slangnb.runtime.session import has_session, session
+from slangnb.runtime.current import has_session, session
 from slangnb.views import frontend
 
 if TYPE_CHECKING:

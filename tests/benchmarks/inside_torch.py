@@ -19,7 +19,7 @@ from run import sizes_of
 from timing import Candidate, race
 
 import slangnb as sn
-from slangnb.runtime.session import set_session
+from slangnb.runtime.current import set_session
 
 SOURCE = "[Differentiable] float polynomial(float a, float b, float c, float x) { return a * x * x + b * x + c; }"
 B, C = 8.0, -1.0

@@ -23,7 +23,7 @@ from measure import NAMES, Row, progress
 
 import slangnb as sn
 from slangnb.devices.backend import slangpy_version
-from slangnb.runtime.session import set_session
+from slangnb.runtime.current import set_session
 
 
 def sizes_of(text: str) -> list[int]:

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import slangnb as sn
-from slangnb.runtime.session import Session, set_session
+from slangnb.runtime.current import set_session
+from slangnb.runtime.session import Session
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 

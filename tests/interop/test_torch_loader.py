@@ -18,7 +18,8 @@ SCRIPT = """
 import json, os
 import torch
 import slangnb as sn
-from slangnb.runtime.session import Session, set_session
+from slangnb.runtime.current import set_session
+from slangnb.runtime.session import Session
 
 
 class Numbers(torch.utils.data.Dataset):

@@ -14,7 +14,8 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 
 @pytest.fixture
 def cuda(session: Any) -> Any:
-    from slangnb.runtime.session import Session, set_session
+    from slangnb.runtime.current import set_session
+    from slangnb.runtime.session import Session
 
     if not torch.cuda.is_available():
         pytest.skip("torch has no CUDA here")

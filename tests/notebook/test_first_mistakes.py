@@ -14,8 +14,8 @@ from slangnb.notebook import extension
 from slangnb.notebook.commands import HELP
 from slangnb.notebook.first_line import TWO_SIGNS, mend
 from slangnb.notebook.options import target
-from slangnb.runtime.session import session as current
-from slangnb.runtime.session import set_session
+from slangnb.runtime.current import session as current
+from slangnb.runtime.current import set_session
 
 CODE = "float f(float x) { return x; }\n"
 

@@ -213,7 +213,7 @@ def test_unload_removes_everything(session: Any) -> None:
     from IPython.core.interactiveshell import InteractiveShell
 
     from slangnb.notebook import extension
-    from slangnb.runtime.session import set_session
+    from slangnb.runtime.current import set_session
 
     InteractiveShell.clear_instance()
     shell: Any = InteractiveShell.instance()

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from slangnb.notebook import extension
-from slangnb.runtime.session import session as current
-from slangnb.runtime.session import set_session
+from slangnb.runtime.current import session as current
+from slangnb.runtime.current import set_session
 from slangnb.views import show, stored
 from slangnb.views.live import PACE
 

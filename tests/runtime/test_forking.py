@@ -18,7 +18,8 @@ SCRIPT = """
 import json, multiprocessing, os
 import numpy as np
 import slangnb as sn
-from slangnb.runtime.session import Session, set_session
+from slangnb.runtime.current import set_session
+from slangnb.runtime.session import Session
 
 context = multiprocessing.get_context("fork")
 

@@ -16,6 +16,8 @@ import psutil
 import pytest
 
 import slangnb as sn
+from slangnb.runtime.current import has_session, set_session
+from slangnb.runtime.current import session as current
 from slangnb.runtime.session import Session
 
 
@@ -151,12 +153,12 @@ def test_two_hundred_edits_are_never_stale(session: Any) -> None:
 
 
 def test_unnamed_cells_die_with_their_functions(session: Any) -> None:
-    units = len(list(session.graph))
+    units = len(session.units)
     made = [session.compile(f"float passing(float x) {{ return x + {i}; }}").passing for i in range(5)]
-    assert made[4](1.0) == 5.0 and len(list(session.graph)) == units + 5
+    assert made[4](1.0) == 5.0 and len(session.units) == units + 5
     del made
     gc.collect()
-    assert len(list(session.graph)) <= units
+    assert len(session.units) <= units
 
 
 def test_generic_and_overloaded_functions(session: Any) -> None:
@@ -308,3 +310,19 @@ def test_the_time_limit_stays_with_another_backend(monkeypatch: pytest.MonkeyPat
     assert made.compile("float f(float x) { return 2 * x; }").f(3.0) == 6.0
     made.close()
     assert repr(made).endswith(", closed)>")
+
+
+def test_a_session_that_was_closed_is_not_the_current_one(session: Any) -> None:
+    made = Session(session.backend.key, guard=False)
+    set_session(made)
+    try:
+        assert has_session() and current() is made and not made.closed
+        made.close()
+        assert made.closed and not has_session()
+    finally:
+        set_session(session)
+
+
+def test_dir_names_what_is_for_people(session: Any) -> None:
+    assert dir(session) == ["backend", "close", "compile", "device", "load", "modules", "use"]
+    assert all(hasattr(session, name) for name in dir(session))

@@ -264,7 +264,8 @@ def test_elements_that_a_backend_cannot_read(spy: Any, session: Any, monkeypatch
 CLOSED = """
 import numpy as np
 from slangnb.errors import CallError
-from slangnb.runtime.session import Session, set_session
+from slangnb.runtime.current import set_session
+from slangnb.runtime.session import Session
 s = Session({backend!r}, guard=False)
 set_session(s)
 import slangpy as spy

@@ -10,7 +10,7 @@ from pathlib import Path
 from slangnb.compiler.graph import Graph, Known, Unit
 from slangnb.compiler.resolving import Resolver, opened, read_file
 from slangnb.compiler.source import Source
-from slangnb.runtime.session import has_session, session
+from slangnb.runtime.current import has_session, session
 
 
 class Sources:
@@ -65,7 +65,7 @@ class Sources:
 
 def current_sources() -> Sources:
     """Give the named cells of the current session, if there is one; makes none."""
-    return Sources(session().graph if has_session() else ())
+    return Sources(session().units if has_session() else ())
 
 
 def write(units: Iterable[Unit], folder: Path) -> Path:

@@ -109,7 +109,7 @@ class Call:
 
     def modules(self) -> list[str]:
         """Name the modules that a kernel imports to call the function."""
-        texts = {name: source.text for name, source in self.session.sources_of(self.owner).items()}
+        texts = {u.module: u.source.text for u in self.session.units_of(self.owner)}
         return modules_for(self.bound.signature, texts, self.loaded.name)
 
     def tune(self, wish: Wish) -> None:

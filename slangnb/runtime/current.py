@@ -1,0 +1,39 @@
+"""The current session, which notebooks and scripts share."""
+
+from __future__ import annotations
+
+from slangnb.runtime.session import Session
+
+
+class _Current:
+    """The one session that ``sn.session()`` gives; the only state of the package that outlives a call."""
+
+    session: Session | None = None
+
+
+def session() -> Session:
+    """Give the current session; it is made on first use, with the best backend that passes its probe.
+
+    Raises
+    ------
+    BackendError
+        If no backend works.
+
+    Examples
+    --------
+    >>> session() is session()
+    True
+    """
+    if _Current.session is None or _Current.session.closed:
+        _Current.session = Session()
+    return _Current.session
+
+
+def has_session() -> bool:
+    """Tell whether there is a current session already; one that was closed counts no more."""
+    return _Current.session is not None and not _Current.session.closed
+
+
+def set_session(new: Session | None) -> None:
+    """Make `new` the current session; None: the next use makes a fresh one."""
+    _Current.session = new
