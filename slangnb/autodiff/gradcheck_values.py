@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -12,13 +11,14 @@ import numpy as np
 
 from slangnb.autodiff.callee import Callee
 from slangnb.autodiff.transforms import make_call
-from slangnb.compiler.reflection import PLAIN_KINDS, REAL, TypeInfo, plain_name
+from slangnb.compiler.reflection import REAL, TypeInfo, plain_name
 from slangnb.errors import GradientError
 from slangnb.runtime.function import Function
 from slangnb.runtime.fused.engine import Wish
 from slangnb.runtime.fused.values import NotFusedError, numbers
 from slangnb.runtime.parameter import Parameter
-from slangnb.runtime.tensors import SCALARS, SLANG_NAMES
+from slangnb.runtime.struct_values import fields_of
+from slangnb.runtime.tensors import SLANG_NAMES
 
 if TYPE_CHECKING:
     from slangnb.runtime.session import Session
@@ -244,26 +244,13 @@ def read(value: Any, t: TypeInfo) -> Any:
     """
     if t.kind != "struct":
         return value if isinstance(value, np.ndarray) else value.to_numpy()
-    stride = value.dtype.buffer_layout.stride
-    data = value.storage.to_numpy().view(np.uint8).reshape(-1)
-    data = data[: data.size // stride * stride].reshape(-1, stride)
-    places = np.indices(value.shape.as_tuple(), sparse=True)
-    at = value.offset + sum(i * s for i, s in zip(places, value.strides.as_tuple(), strict=True))
-    return _fields(data[at], value.dtype.buffer_layout.reflection, t)
+    return _all_read(fields_of(value, t), t)
 
 
-def _fields(data: np.ndarray, layout: Any, t: TypeInfo) -> dict[str, Any]:
-    found = {}
-    layouts = {f.name: f for f in layout.fields}
-    for name, inner in t.fields.items():
-        place = layouts[name]
-        own = data[..., place.offset : place.offset + place.type_layout.size]
-        if inner.kind == "struct":
-            found[name] = _fields(own, place.type_layout, inner)
-            continue
-        dtype = np.dtype(SCALARS.get(inner.scalar, "int32"))  # bool takes four bytes in buffers
-        if inner.kind not in PLAIN_KINDS or place.type_layout.size != dtype.itemsize * math.prod(inner.shape):
-            raise GradientError(f"gradcheck cannot read the field {name!r} of type {plain_name(inner.name)}")
-        array = np.ascontiguousarray(own).view(dtype).reshape((*data.shape[:-1], *inner.shape))
-        found[name] = array if inner.scalar != "bool" else array != 0
-    return found
+def _all_read(values: dict[str, Any], t: TypeInfo) -> dict[str, Any]:
+    for name, value in values.items():
+        if value is None:
+            raise GradientError(f"gradcheck cannot read the field {name!r} of type {plain_name(t.fields[name].name)}")
+        if isinstance(value, dict):
+            _all_read(value, t.fields[name])
+    return values

@@ -272,11 +272,15 @@ def _size(scalar: str) -> int:
     return np.dtype(SCALARS[scalar]).itemsize
 
 
+def gradient_of(tensor: slangpy.Tensor) -> slangpy.Tensor | None:
+    """Give what a tensor carries as its gradient, or the seed; None where there is neither."""
+    # `.grad` raises where there is none; these two are None.
+    return tensor.grad_out if tensor.grad_out is not None else tensor.grad_in
+
+
 def _gradient(tensor: slangpy.Tensor) -> tuple[slangpy.Tensor | None, str]:
     """Give the gradient; None with a reason where it is not that of these elements."""
-    # `.grad` raises where there is none; these two are None.
-    out, seed = tensor.grad_out, tensor.grad_in
-    kept: slangpy.Tensor | None = out if out is not None else seed
+    kept = gradient_of(tensor)
     if kept is None:
         return None, ""
     theirs = tuple(kept.shape.as_tuple())
@@ -284,4 +288,4 @@ def _gradient(tensor: slangpy.Tensor) -> tuple[slangpy.Tensor | None, str]:
         return None, f"gradient not shown: it is that of the whole tensor {theirs}, SlangPy does not slice it"
     if kept.dtype.shape.as_tuple() != tensor.dtype.shape.as_tuple():
         return None, f"gradient not shown: its elements are {kept.dtype.full_name}"
-    return kept, "" if out is not None else "the gradient shown is the seed (grad_in)"
+    return kept, "" if tensor.grad_out is not None else "the gradient shown is the seed (grad_in)"

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slangnb.compiler.reflection import TypeInfo, innermost_scalar, type_info
+from slangnb.compiler.reflection import innermost_scalar, type_info
 from slangnb.errors import CallError
+from slangnb.runtime.struct_values import fields_of
 from slangnb.runtime.tensors import SCALARS, check_extent, fits
 from slangnb.views.adapters import Reading
-from slangnb.views.device_source import check_open
+from slangnb.views.device_source import check_open, gradient_of
 from slangnb.views.measure import Array
 from slangnb.views.source import LARGEST_READ, is_struct
 from slangnb.views.text import device_words, dtype_words, elements
@@ -59,7 +60,7 @@ def tensor_words(tensor: slangpy.Tensor) -> str:
         said.append("on a device that was closed")
     elif scalar is not None and math.prod(shape + element) <= _FEW and fits(tensor):
         said.append(elements(tensor.to_numpy()))
-    if _gradient(tensor) is not None:
+    if gradient_of(tensor) is not None:
         said.append("with a gradient")
     return f"<tensor {' '.join(said)}>"
 
@@ -78,7 +79,7 @@ def tensor_reading(tensor: slangpy.Tensor, name: str) -> Reading:
             f"{name} is a tensor of the struct {tensor.dtype.full_name}",
             remedy=f"take one of its fields: {', '.join(_field_names(tensor))}",
         )
-    kept = _gradient(tensor)
+    kept = gradient_of(tensor)
     same = kept is not None and kept.shape.as_tuple() == tensor.shape.as_tuple()
     return Reading(
         tensor.to_numpy(),
@@ -113,19 +114,20 @@ def struct_fields(tensor: slangpy.Tensor, name: str = "tensor") -> dict[str, Rea
     if not is_struct(tensor):
         raise CallError(f"{name} is no tensor of structs")
     values = _read(tensor)
-    kept = _gradient(tensor)
-    slopes: dict[str, tuple[Array, tuple[int, ...]]] = {}
+    kept = gradient_of(tensor)
+    slopes: dict[str, Array] = {}
     remark = ""
     if kept is not None and kept.shape.as_tuple() == tensor.shape.as_tuple() and is_struct(kept):
         slopes = _read(kept)
     elif kept is not None:
         remark = "gradient not shown: it is that of the whole tensor"
     found: dict[str, Reading] = {}
-    for field, (array, element) in values.items():
+    dimensions = len(tensor.shape.as_tuple())
+    for field, array in values.items():
         slope = slopes.get(field)
-        fits = slope is not None and slope[0].shape == array.shape and slope[0].dtype.kind == "f"
+        fits = slope is not None and slope.shape == array.shape and slope.dtype.kind == "f"
         found[field] = Reading(
-            array, slope[0] if slope is not None and fits else None, element, device_words(tensor.device), remark
+            array, slope if fits else None, array.shape[dimensions:], device_words(tensor.device), remark
         )
     if not found:
         raise CallError(f"{name} is a tensor of the struct {tensor.dtype.full_name}, which has no fields of numbers")
@@ -143,43 +145,19 @@ def _check(tensor: slangpy.Tensor, name: str) -> None:
         )
 
 
-def _gradient(tensor: slangpy.Tensor) -> slangpy.Tensor | None:
-    # `.grad` raises where there is none; these two are None.
-    return tensor.grad_out if tensor.grad_out is not None else tensor.grad_in
-
-
 def _field_names(tensor: slangpy.Tensor) -> list[str]:
     return [field.name for field in tensor.dtype.buffer_layout.reflection.fields]
 
 
-def _bytes(tensor: slangpy.Tensor) -> Array:
-    """Give the bytes of the elements: (*shape, stride)."""
-    stride = tensor.dtype.buffer_layout.stride
-    data = tensor.storage.to_numpy().view(np.uint8).reshape(-1)
-    data = data[: data.size // stride * stride].reshape(-1, stride)
-    places = np.indices(tensor.shape.as_tuple(), sparse=True)
-    at: Any = tensor.offset + sum(i * s for i, s in zip(places, tensor.strides.as_tuple(), strict=True))
-    return data[at]
+def _read(tensor: slangpy.Tensor) -> dict[str, Array]:
+    return _flat(fields_of(tensor, type_info(tensor.dtype)))
 
 
-def _read(tensor: slangpy.Tensor) -> dict[str, tuple[Array, tuple[int, ...]]]:
-    return _unpack(_bytes(tensor), tensor.dtype.buffer_layout.reflection, type_info(tensor.dtype))
-
-
-def _unpack(data: Array, layout: Any, t: TypeInfo, prefix: str = "") -> dict[str, tuple[Array, tuple[int, ...]]]:
-    """Cut the bytes of structs into arrays, each with the shape of its elements."""
-    found: dict[str, tuple[Array, tuple[int, ...]]] = {}
-    places = {field.name: field for field in layout.fields}
-    for name, inner in t.fields.items():
-        place = places[name]
-        own = data[..., place.offset : place.offset + place.type_layout.size]
-        if inner.kind == "struct":
-            found |= _unpack(own, place.type_layout, inner, f"{prefix}{name}.")
-            continue
-        # bool takes four bytes in buffers.
-        stored = SCALARS.get(inner.scalar, "int32" if inner.scalar == "bool" else "")
-        if not stored or place.type_layout.size != np.dtype(stored).itemsize * math.prod(inner.shape):
-            continue
-        array = np.ascontiguousarray(own).view(stored).reshape((*data.shape[:-1], *inner.shape))
-        found[prefix + name] = array if inner.scalar != "bool" else array != 0, inner.shape
+def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Array]:
+    found: dict[str, Array] = {}
+    for name, value in values.items():
+        if isinstance(value, dict):
+            found |= _flat(value, f"{prefix}{name}.")
+        elif value is not None:
+            found[prefix + name] = value
     return found
