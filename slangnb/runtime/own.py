@@ -209,9 +209,13 @@ def _backward(call: Call, accumulate: bool) -> Launch:
     def launch(values: Mapping[Any, Any]) -> None:
         read = bool(parameters) or not prepared.looked
         ran = prepared.run({"value": values, "seed": call.seeds}, read=read, targets=targets)
+        seen: list[Parameter] = []
         for out in parameters:
             found = [ran.sums[r.id] for r in prepared.sums.rows.gradients_of(out.given.leaf.id)]
-            follow(values, out.given.route).set_grad(np.array(found), accumulate)
+            parameter = follow(values, out.given.route)
+            # One Parameter may stand for several arguments: its gradient is the sum of theirs.
+            parameter.set_grad(np.array(found), accumulate or any(parameter is p for p in seen))
+            seen.append(parameter)
         for t in targets.values():
             session.writes.wrote(t)
         if read:

@@ -66,6 +66,32 @@ def test_parameters(module: Any, ones: Any) -> None:
 
 
 @pytest.mark.parametrize("accumulate", [False, True])
+def test_one_value_for_several_arguments_gets_the_sum_of_their_gradients(
+    session: Any, ones: Any, accumulate: bool
+) -> None:
+    times, x = 2 if accumulate else 1, sn.tensor([1, 2], dtype="float")
+    source = """
+    [Differentiable] float twice(float p, float q, float x) { return p * q * x; }
+    struct Pair : IDifferentiable { float u; float w; }
+    [Differentiable] float both(Pair p, float q, float x) { return p.u * p.w * q * x; }
+    [Differentiable] float kinds(float3 a, float b[3], float x) { return (a.x * b[0] + a.y * b[2]) * x; }
+    """
+    m = session.compile(source)
+    for p in (sn.Parameter(3.0), sn.tensor([3], grad=True, dtype="float")):  # d(p * p * 3) = 6 p
+        y = backward(m.twice, p, p, x, ones=ones)
+        m.twice.bwds(p, p, x, _result=y, accumulate=accumulate)
+        assert np.asarray(p.grad if isinstance(p, sn.Parameter) else p.grad.to_numpy()).item() == 18 * times
+    p = sn.Parameter(2.0)
+    y = backward(m.both, {"u": p, "w": p}, p, x, ones=ones)  # d(3 p**3) = 9 p**2
+    m.both.bwds({"u": p, "w": p}, p, x, _result=y, accumulate=accumulate)
+    assert p.grad == 36 * times
+    v = sn.Parameter([1, 2, 4])
+    y = backward(m.kinds, v, v, x, ones=ones)  # d 3(v0**2 + v1 v2) = 3 (2 v0, v2, v1)
+    m.kinds.bwds(v, v, x, _result=y, accumulate=accumulate)
+    assert v.grad.tolist() == [6 * times, 12 * times, 6 * times]
+
+
+@pytest.mark.parametrize("accumulate", [False, True])
 def test_broadcast_gradients(module: Any, ones: Any, accumulate: bool) -> None:
     a = sn.tensor(np.array([[1.0], [2.0]], np.float32), grad=True)
     x = sn.tensor(np.ones((2, 4), np.float32), grad=True)
