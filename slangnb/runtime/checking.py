@@ -12,6 +12,7 @@ from slangnb.runtime.extents import check_lined_up, check_outputs
 from slangnb.runtime.forms import check_form
 from slangnb.runtime.gradient_checks import check_backward, check_generic_backward
 from slangnb.runtime.health import check_generic_sums
+from slangnb.runtime.overlap import check_overlap
 from slangnb.runtime.structs import check_structs
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ def check_arguments(
     check_structs(info.name, loaded.module.layout, bound.named)
     if not mapped:
         check_outputs(bound)
+        if not backward:
+            check_overlap(bound)
     if backward:
         check_backward(bound)
     return bound

@@ -182,12 +182,17 @@ def remember(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Recen
 
 
 def sizes_of(values: Iterable[Any]) -> list[Any]:
-    """Give the shapes of a call's arguments, and whether tensors among them may repeat elements."""
+    """Give the shapes of a call's arguments, and whether tensors among them may repeat elements, or overlap."""
     import slangpy as spy
 
-    return [
-        (v.shape.as_tuple(), v.is_contiguous()) if type(v) is spy.Tensor else getattr(v, "shape", None) for v in values
-    ]
+    found, storages = [], []
+    for v in values:
+        if type(v) is spy.Tensor:
+            found.append((v.shape.as_tuple(), v.is_contiguous()))
+            storages.append((id(v.storage), v.offset, v.strides.as_tuple()))
+        else:
+            found.append(getattr(v, "shape", None))
+    return found if len({place for place, *_ in storages}) == len(storages) else [*found, *storages]
 
 
 def by_position(
