@@ -16,6 +16,7 @@ from slangnb.notebook import checking, commands, torch_cells
 from slangnb.notebook.naming import owner, replaced, still_there
 from slangnb.notebook.options import parse, parse_define, target
 from slangnb.runtime.current import has_session, session, set_session
+from slangnb.runtime.function import Function
 from slangnb.runtime.kernelcode import kernel_code
 from slangnb.runtime.session import Session
 
@@ -162,6 +163,9 @@ class SlangMagics(Magics):
                 names[n] = module[n]
         if name and not taken:
             names[name] = module
+        for n, value in names.items():
+            if isinstance(value, Function) and isinstance(before.get(n), Function):
+                value.target.follow(before[n].target)  # so that results of the old one are not taken for its own
         notes += [note for n, value in names.items() if (note := replaced(n, value, before))]
         self.shell.push(names)
         return notes

@@ -134,19 +134,19 @@ class Function:
 
     def _noted(self, result: Any, written: Iterable[slangpy.Tensor], values: Iterable[Any] = ()) -> Any:
         """Take note of the tensors that the call wrote, and of the values that it made them of."""
-        writes = self.target.session.writes
+        writes, maker = self.target.session.writes, self.target.maker
         for t in written:
-            writes.wrote(t, values)
+            writes.wrote(t, values, maker)
         if type(result) is tensor_class():
-            writes.wrote(result, values)
+            writes.wrote(result, values, maker)
         return result
 
     def _check_stale(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Refuse a backward call whose inputs were written after its result."""
+        """Refuse a backward call whose inputs were written after its result, or whose function was compiled since."""
         result: Any = kwargs.get("_result", args[-1] if args else None)
         if type(result) is tensor_class():
             inputs = [v for v in (*args, *kwargs.values()) if v is not result]
-            self.target.session.writes.check(result, inputs, self.target.info.name)
+            self.target.session.writes.check(result, inputs, self.target)
 
     def _own(self, plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any], accumulate: bool) -> Any:
         """Run the call by our own kernel, or by SlangPy's if ours cannot."""

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import slangpy
 
     from slangnb.runtime.function import Function
+    from slangnb.runtime.target import Maker
 
 #: Elements from which our kernel is faster than SlangPy's, launch and all; measured, see tests/benchmarks.
 LARGE = 1 << 17
@@ -133,10 +134,10 @@ def own_launch(function: Function, bound: Bound, accumulate: bool, backward: boo
     """
     seeds = {"result": bound.result.grad_in} if backward else {}
     call = Call.of(function.target, bound, seeds=seeds)
-    return _backward(call, accumulate) if backward else _forward(call)
+    return _backward(call, accumulate) if backward else _forward(call, function.target.maker)
 
 
-def _forward(call: Call) -> Launch:
+def _forward(call: Call, maker: Maker) -> Launch:
     bound, session = call.bound, call.session
     as_numpy = isinstance(bound.result, str) and bound.result == "numpy"
     numbers = not any(
@@ -166,7 +167,7 @@ def _forward(call: Call) -> Launch:
             return made
         if as_numpy:
             return made.to_numpy()
-        session.writes.wrote(made, values.values())
+        session.writes.wrote(made, values.values(), maker)
         return made if given is None else None
 
     return launch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
 
 import numpy as np
@@ -15,11 +15,20 @@ from slangnb.runtime.parameter import Parameter
 if TYPE_CHECKING:
     import slangpy
 
+    from slangnb.runtime.target import Maker, Target
+
 _MOST = 4096
 
 
+class _Made(NamedTuple):
+    """What a tensor was made of, and by what."""
+
+    parameters: tuple[tuple[ref[Parameter], int], ...]
+    maker: Maker | None
+
+
 class Writes:
-    """Says when slangnb last wrote to a tensor's memory: results, outputs, gradients.
+    """Says when slangnb last wrote to a tensor's memory, and by what: results, outputs, gradients.
 
     Writes that go around slangnb, such as ``x.copy_from_numpy(...)``, are not seen: SlangPy's tensors do not tell.
     Buffers are known by identity alone, since holding them would keep their memory. One that takes the place of a
@@ -28,42 +37,41 @@ class Writes:
 
     def __init__(self) -> None:
         self._times: dict[int, int] = {}
-        self._made_of: dict[int, tuple[tuple[ref[Parameter], int], ...]] = {}
+        self._made: dict[int, _Made] = {}
         self.now = 0
 
     def of(self, t: slangpy.Tensor) -> int:
         """Give the time of the last write; 0 if none was seen."""
         return self._times.get(id(t.storage), 0)
 
-    def wrote(self, t: slangpy.Tensor, values: Iterable[Any] = ()) -> None:
-        """Take note of a write, and of the Parameters among the values that it was made of."""
+    def wrote(self, t: slangpy.Tensor, values: Iterable[Any] = (), maker: Maker | None = None) -> None:
+        """Take note of a write, of the Parameters among the values that it was made of, and of the function."""
         self.now += 1
         place = id(t.storage)
         self._times[place] = self.now
-        self._made_of.pop(place, None)
-        if made_of := tuple([(ref(p), p.version) for p in _parameters_in(values)]):
-            self._made_of[place] = made_of
+        self._made[place] = _Made(tuple([(ref(p), p.version) for p in _parameters_in(values)]), maker)
         if len(self._times) > _MOST:
             newest = sorted(self._times.items(), key=lambda item: item[1])[_MOST // 2 :]
             self._times = dict(newest)
-            self._made_of = {k: v for k, v in self._made_of.items() if k in self._times}
+            self._made = {k: v for k, v in self._made.items() if k in self._times}
 
     def forget(self, t: slangpy.Tensor) -> None:
         """Take note that a tensor is new: its buffer may have the identity of a dead one."""
         self._times.pop(id(t.storage), None)
-        self._made_of.pop(id(t.storage), None)
+        self._made.pop(id(t.storage), None)
 
-    def check(self, result: slangpy.Tensor, inputs: Iterable[Any], function: str) -> None:
-        """Refuse a backward pass for a result that is older than what it was made of.
+    def check(self, result: slangpy.Tensor, inputs: Iterable[Any], target: Target) -> None:
+        """Refuse a backward pass for a result that is older than what it was made of, or than its function.
 
         Raises
         ------
         GradientError
         """
-        made, inputs = self.of(result), tuple(inputs)
+        function, made, inputs = target.info.name, self.of(result), tuple(inputs)
         written = made and any(self.of(x) > made for x in tensors_in(inputs))
         given = {id(p) for p in _parameters_in(inputs)}
-        known = [(p(), version) for p, version in self._made_of.get(id(result.storage), ())]
+        parameters, maker = self._made.get(id(result.storage), _Made((), None))
+        known = [(p(), version) for p, version in parameters]
         changed = any(p is not None and id(p) in given and p.version != version for p, version in known)
         if written or changed:
             raise GradientError(
@@ -73,6 +81,8 @@ class Writes:
                 argument="_result",
                 remedy="compute the result again; if _result only carries the seed, pass a new tensor for it",
             )
+        if maker is not None and maker.compiled_again(target.maker):
+            raise compiled_again(function)
 
 
 @dataclass(frozen=True, slots=True)

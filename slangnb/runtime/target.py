@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slangnb.compiler.loading import Loaded
 from slangnb.compiler.reflection import FunctionInfo
@@ -15,6 +15,17 @@ if TYPE_CHECKING:
 
 #: A change to how a function is called: the method of SlangPy's function, its arguments, its named arguments.
 Step = tuple[str, tuple[Any, ...], dict[str, Any]]
+
+
+class Maker(NamedTuple):
+    """What made a result: a function through all its versions, and the name by content of this one's module."""
+
+    lineage: object
+    module: str
+
+    def compiled_again(self, now: Maker) -> bool:
+        """Tell whether this is an earlier version of a function."""
+        return self.lineage is now.lineage and self.module != now.module
 
 
 @dataclass
@@ -37,6 +48,8 @@ class Target:
         Why the module could not be rebuilt after a module that it imports changed.
     version : int
         Counts the rebuilds.
+    lineage : object
+        The same for all that a name meant in turn; a notebook's cell that is run again is a new module.
     """
 
     session: Session
@@ -46,6 +59,17 @@ class Target:
     owner: Module
     broken: SlangNbError | None = None
     version: int = 0
+    lineage: object = field(default_factory=object, repr=False)
+
+    @property
+    def maker(self) -> Maker:
+        """What makes results now."""
+        return Maker(self.lineage, self.loaded.name if self.loaded is not None else "")
+
+    def follow(self, before: Target) -> None:
+        """Take the place of what a name meant before, unless this is no new function."""
+        if self.version == 0:
+            self.lineage = before.lineage
 
     def point_to(self, info: FunctionInfo, loaded: Loaded) -> None:
         """Mean the function of a newly built module from now on."""

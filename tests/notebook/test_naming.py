@@ -82,3 +82,17 @@ def test_a_loaded_file_leaves_them_too(shell: Any, tmp_path: Path, capsys: pytes
         "`v` was an int and is now the Slang function",
     ]
     assert run(shell, "max(1, 2)") == 2 and shell.user_ns["np"] is np
+
+
+def test_results_of_the_cell_before_it_was_changed(shell: Any) -> None:
+    cell = "%%slang\n[Differentiable] float changed(float x) {{ return {} * x; }}"
+    run(shell, "import numpy as np, slangnb as sn")
+    run(shell, cell.format(2))
+    run(shell, "x = sn.tensor([1, 2], grad=True); y = changed(x, _result='tensor').with_grads()")
+    run(shell, "y.grad.copy_from_numpy(np.ones(2, np.float32))")
+    run(shell, cell.format(2))  # run again as it is
+    run(shell, "changed.bwds(x, _result=y)")
+    assert run(shell, "x.grad.to_numpy().tolist()") == [2, 2]
+    run(shell, cell.format(3))
+    outcome = shell.run_cell("changed.bwds(x, _result=y)")
+    assert str(outcome.error_in_exec).startswith("changed was compiled again after this result was computed")

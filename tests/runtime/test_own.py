@@ -138,6 +138,34 @@ def test_large_backward_calls(module: Any, ones: Any) -> None:
 
 
 @pytest.mark.parametrize("count", [3, LARGE])
+def test_results_from_before_a_recompile_are_refused(session: Any, ones: Any, count: int) -> None:
+    def text(factor: int) -> str:
+        return (
+            f"[Differentiable] float f(float x) {{ return {factor} * x * x; }}\n"
+            "[Differentiable] float g(float x) { return x; }"
+        )
+
+    m = session.compile(text(1), name="results_again")
+    x = sn.tensor(np.ones(count, np.float32), grad=True)
+    y, other = ones(m.f(x, _result="tensor")), ones(m.g(x, _result="tensor"))
+    given = ones(sn.tensor(np.zeros(count, np.float32)))
+    m.f(x, _result=given)
+    m.f.bwds(x, _result=y)
+    session.compile(text(3), name="results_again")
+    for old in (y, given):
+        with pytest.raises(sn.GradientError, match="f was compiled again after this result was computed") as caught:
+            m.f.bwds(x, _result=old)
+        assert caught.value.remedy == "compute the result again, then its gradient"
+    seed = ones(sn.tensor(np.zeros(count, np.float32)))
+    for right in (other, seed, ones(m.f(x, _result="tensor"))):  # of another function, a mere seed, computed again
+        m.f.bwds(x, _result=right)
+        np.testing.assert_array_equal(x.grad.to_numpy(), np.full(count, 6))
+    session.compile(text(1), name="results_again")  # what it was
+    m.f.bwds(x, _result=y)
+    np.testing.assert_array_equal(x.grad.to_numpy(), np.full(count, 2))
+
+
+@pytest.mark.parametrize("count", [3, LARGE])
 def test_stale_results_are_refused(module: Any, ones: Any, count: int) -> None:
     x = sn.tensor(np.ones(count, np.float32), grad=True)
     y = backward(module.scale, 2.0, x, ones=ones)
