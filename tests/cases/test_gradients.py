@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 import slangnb as sn
+from slangnb.compiler.advice.lint import lint
+from slangnb.compiler.source import Source
 
 
 def f32(*values: Any) -> np.ndarray:
@@ -100,6 +102,17 @@ def test_003_zero_derivative_of_fmod_is_said(session: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", sn.GradientWarning)
         assert sn.grad(f, "x")(f32(5.5, -7.25, 9), f32(2, 3, 4.1)).tolist() == [1, 1, 1]
+
+
+def test_003_what_is_proposed_instead_of_fmod_has_the_right_gradients(session: Any) -> None:
+    text = "[Differentiable] float wrap003(float x, float y) {{ return {}; }}"
+    (d,) = lint(Source(text.format("fmod(x, y)")))
+    better = d.remedy.split("`")[1]
+    assert better == "x - y * no_diff trunc(x / y)"
+    f = session.compile(text.format(better)).wrap003
+    for x, y in ((5.5, 2.0), (-5.5, 2.0), (5.5, -2.0)):
+        assert sn.grad(f)(x, y) == {"x": 1.0, "y": -int(x / y)}
+        assert sn.jvp(f, {"x": x, "y": y}, {"y": 1.0}) == (np.fmod(x, y), -int(x / y))
 
 
 # 004: more loop passes than [MaxIters] says

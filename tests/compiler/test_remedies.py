@@ -618,6 +618,8 @@ def test_too_few_rounds_may_be_enough_for_the_gradient() -> None:
         "float f(IDiffTensor<float, 2> a, RWTexture2D<float> t, int r) { return a[r, 1] + t[int2(r, 1)]; }",
         "float f(float x, int n) { int i = 0; while (i < n && x < 9) { i++; } return x; }",
         DIFF + "float f(float x) { if (x > 0 && x < 1) return fmod(x, 2.0); return 0; }",
+        "static const float K = 2;\n" + DIFF + "float f(float x, no_diff float p) { return fmod(x, K) + fmod(x, p); }",
+        DIFF + "float f(float x) { return fmod(x, -2.0e-1f) + fmod(x, 2.0 * 3.0) + fmod(x, float(2)); }",
         DIFF + "float f(float x, int n) { [MaxIters(10)] for (int i = 0; i < 10; i++) { x *= x; } return x; }",
         DIFF + "float f(float x, int n) { [MaxIters(1)] for (int i = 0; i < n; i++) { x *= x; } return x; }",
         "struct A { float value; }\nfloat f(float x) { A a; a.value = x; return a.value; }",
@@ -635,6 +637,20 @@ def test_what_lint_proposes_compiles(device: Any, log: list[str]) -> None:
     )
     assert compiled(device, text) == ()
     assert lint(Source(text)) == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "static const float K = 2;\n" + DIFF + "float f(float x, float K) { return fmod(x, K); }",
+        DIFF + "float f(float x, float y[2]) { return fmod(x, 2 * y[1]); }",
+        "struct W { float period; [Differentiable] float f(float x) { return fmod(x, period); } }",
+        DIFF + "float f(float2 x, float y) { return fmod(x, float2(y, 1)).x; }",
+    ],
+)
+def test_fmod_by_what_may_have_a_gradient(text: str) -> None:
+    (d,) = lint(Source(text))
+    assert d.message == "the gradient of fmod to its second argument is always 0."
 
 
 LOOP = "    [MaxIters(8)]\n    for (int i = 0; i < n; i++) { s += x; }\n"

@@ -21,6 +21,8 @@ PRINT = 'write `import sgl.device.print;` at the top and `print("x={}", x);` her
 #: Names of fields that clash with names in the code that SlangPy generates for a struct.
 CLASHING_FIELDS = ("value", "context")
 _POSITIVE = frozenset(("abs", "fabs", "length", "distance", "exp", "exp2", "sqrt", "saturate", "cosh"))
+_CONSTANT = re.compile(r"\b(?:static\s+const|const\s+static)\s+\w+\s+(\w+)\s*=")
+_SCALAR = re.compile(r"(?:half|float|double|u?int)[234]?")
 _NUMBER = re.compile(r"-? ?[\d.]+[fFhHlL]?")
 
 
@@ -170,7 +172,7 @@ def _fmod(text: _Text) -> Iterator[Diagnostic]:
             if tokens.text(k) != "fmod" or tokens.text(k + 1) != "(":
                 continue
             parts = tokens.split(k + 2, min(tokens.partner[k + 1], len(tokens.items)))
-            if len(parts) != 2 or _NUMBER.fullmatch(tokens.words(*parts[1])):
+            if len(parts) != 2 or _has_no_gradient(tokens, *parts[1], function):
                 continue
             a, b = (_operand(tokens.words(*p)) for p in parts)
             yield text.warn(
@@ -179,6 +181,16 @@ def _fmod(text: _Text) -> Iterator[Diagnostic]:
                 "the gradient of fmod to its second argument is always 0.",
                 f"write `{a} - {b} * no_diff trunc({a} / {b})` if that gradient matters",
             )
+
+
+def _has_no_gradient(tokens: Tokens, start: int, stop: int, function: Declaration) -> bool:
+    """Tell whether an expression is made of numbers, constants and ``no_diff`` parameters alone."""
+    own = {p.name: "no_diff" in p.modifiers for p in function.parameters}
+    fixed = dict.fromkeys(_CONSTANT.findall(tokens.plain), True) | own
+    return all(
+        fixed.get(token.text, _SCALAR.fullmatch(token.text) is not None) if token.is_name else token.text not in "[{"
+        for token in tokens.items[start:stop]
+    )
 
 
 def _powers(text: _Text) -> Iterator[Diagnostic]:
