@@ -18,8 +18,8 @@ from slangnb.runtime.binding import Bound
 from slangnb.runtime.checks import leaves
 from slangnb.runtime.fused.audit import audit
 from slangnb.runtime.fused.engine import Call, Wish
+from slangnb.runtime.fused.folding import is_plain
 from slangnb.runtime.fused.launch import follow
-from slangnb.runtime.fused.ports import is_plain
 from slangnb.runtime.fused.values import NotFusedError
 from slangnb.runtime.health import look
 from slangnb.runtime.parameter import Parameter

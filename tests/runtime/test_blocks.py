@@ -9,7 +9,7 @@ import pytest
 
 import slangnb as sn
 from slangnb.compiler.reflection import Parameter, TypeInfo
-from slangnb.runtime.fused import launch
+from slangnb.runtime.fused import finish
 from slangnb.runtime.fused.blocks import BLOCK, MOST_LETTERS, block_of
 from slangnb.runtime.fused.job import Argument, Job, Leaf
 
@@ -43,7 +43,7 @@ def blocks(request: pytest.FixtureRequest, session: Any, monkeypatch: pytest.Mon
         chosen.append(block_of(*of) if request.param else 1)
         return chosen[-1]
 
-    monkeypatch.setattr(launch, "block_of", choose)
+    monkeypatch.setattr(finish, "block_of", choose)
     session.plans.clear()
     request.addfinalizer(session.plans.clear)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import slangnb as sn
-from slangnb.runtime.fused import launch
+from slangnb.runtime.fused import finish
 
 SOURCE = """
 [Differentiable] float line(float a, float3 v, float x) { return a * x * x + dot(v, v) * x; }
@@ -23,7 +23,7 @@ def who(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, session
     """Choose who adds; nothing prepared before, or here, is used again."""
     if request.param == "last" and session.backend.key not in ("cuda", "software"):
         pytest.skip("groups need not see what others wrote here")
-    monkeypatch.setattr(launch, "who_adds", lambda *of: request.param)
+    monkeypatch.setattr(finish, "who_adds", lambda *of: request.param)
     session.plans.clear()
     session.said.clear()
     request.addfinalizer(session.plans.clear)

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from slangnb.compiler.reading.calls import reached
-from slangnb.compiler.reflection import PLAIN_KINDS, Signature, TypeInfo
-from slangnb.runtime.fused.access import strides_in
-from slangnb.runtime.fused.blocks import block_of
+from slangnb.compiler.reflection import Signature, TypeInfo
+from slangnb.runtime.fused.finish import Facts, finish
 from slangnb.runtime.fused.given import Gathered
-from slangnb.runtime.fused.job import GROUP, Job, Output, components, rows
-from slangnb.runtime.fused.policy import per_thread
+from slangnb.runtime.fused.job import Job, Output, components
 from slangnb.runtime.fused.ports import AddressedGradient, Gradient, HostGradient, Input, TensorGradient
-from slangnb.runtime.fused.slots import who_adds
 from slangnb.runtime.fused.stage import Stage, run_stages
 from slangnb.runtime.fused.sums import Sums, table, totals
 from slangnb.runtime.fused.text import ENTRY, kernel_text
@@ -54,8 +50,6 @@ class Ran:
     tangents: dict[str, Any] = field(default_factory=dict)
 
 
-#: Numbers that indices of 32 bits reach; llvmpipe takes those of addresses as signed.
-MOST_NUMBERS, MOST_NUMBERS_IN_PROCESS = 1 << 32, 1 << 31
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 Sources = Mapping[str, Mapping[Any, Any]]
 
@@ -98,7 +92,7 @@ class Prepared:
     signature : Signature
         Of the function; held, since plans are found by its identity.
     job : Job
-        `per_thread`, `exact` and `rank` are decided here.
+        `finish` decides what it leaves open.
     gathered : Gathered
         The arguments of the first call.
     types : callable
@@ -125,42 +119,19 @@ class Prepared:
         self._for_host = session.backend.software and kinds <= {"number", "numpy"}
         in_place = [g for g in gathered.given if g.leaf.addressed and g.held.kind == "numpy"]
         self._as_arrays = bool(in_place) and kinds <= {"number", "numpy", "parameter"}
-        job = replace(job, host=session.host_memory and not job.addressed)
-        if session.host_memory:
-            texts = (one.text for one in reached(signature.name, session.texts_of(owner)))
-            job = replace(job, block=block_of(job, self.count, texts))
         #: Whether a launch must be waited for, since memory that it works on may not outlive the call.
         self.waits = self._for_host or bool(in_place)
-        if self._reach(job) >= (MOST_NUMBERS_IN_PROCESS if session.host_memory else MOST_NUMBERS):
-            raise NotFusedError("more numbers than a kernel can count")
-        strided = [g for g in self.given if g.leaf.access == "strided"]
-        dims, strides = collapse(self.shape, [strides_in(g, self.shape) for g in strided])
-        self.kernel_id = kernel_id(job)
-        measured = job.per_thread or session.tuned.get(self.kernel_id, self.count)
-        summed = len(rows(job).all)
-        k = measured or per_thread(self.count, session.backend.key, summed)
-        if k < job.block:
-            job = replace(job, block=1)
-        threads = -(-self.count // (k * GROUP)) * GROUP
-        self.job = replace(
-            job,
-            per_thread=k,
-            exact=threads * k == self.count,
-            slots=who_adds(session.backend.key, summed, threads // GROUP, job.addressed),
-            rank=len(dims) if strided else 0,
-        )
-        self.slots = threads if self.job.slots == "thread" else threads // GROUP
+        texts = reached(signature.name, session.texts_of(owner)) if session.host_memory else ()
+        facts = Facts(session.backend.key, session.host_memory, session.tuned.get, tuple([one.text for one in texts]))
+        finished = finish(job, gathered, facts)
+        self.job, self.slots, self.kernel_id = finished.job, finished.slots, finished.kernel_id
         self.main = Stage(self._device, session.kernel(kernel_text(self.job), ENTRY, owner))
-        self.main.threads = threads
+        self.main.threads = finished.threads
         self.main.set("sn_count", self.count)
         self.main.set("sn_slots", self.slots)
-        if job.addressed and gathered.tensors:
-            raise NotFusedError("a tensor that is indexed is SlangPy's")
         self._keep: list[slangpy.Buffer] = []
-        if strided:
-            offsets = [g.held.offset for g in strided]
-            numbers = [n for o, s in zip(offsets, strides, strict=True) for n in (o, *s)]
-            self._keep.append(table(self._device, [*dims, *numbers]))
+        if finished.layout:
+            self._keep.append(table(self._device, list(finished.layout)))
             self.main.put("sn_layout", self._keep[-1])
         self.sums: Any = (totals if job.addressed else Sums)(session, self.job, self.slots, self.main)
         #: About what it keeps alive: arguments, and buffers of its own.
@@ -170,19 +141,6 @@ class Prepared:
         #: Whether the gradients of this kind of call were looked at.
         self.looked = False
         self._make_ports()
-
-    def _reach(self, job: Job) -> int:
-        """Give the largest number of a number: of an argument, where it repeats or leaves out some, or of a result."""
-        own = [self.count * len(components(o.type)) for o in job.outputs if o.type.kind in PLAIN_KINDS]
-        for g in self.given:
-            if g.leaf.shared:
-                continue
-            parts = len(g.leaf.parts)
-            own.append(self.count * parts)
-            if g.leaf.access == "strided":
-                strides = strides_in(g, self.shape)
-                own.append(g.held.offset + sum((n - 1) * s for n, s in zip(self.shape, strides, strict=True)) + parts)
-        return max(own, default=0)
 
     def _make_ports(self) -> None:
         session, job, main = self.session, self.job, self.main
@@ -305,38 +263,3 @@ class Prepared:
             raise NotFusedError(f"{t.name} is stored with gaps")
         memory = "read_back" if self._for_host and t.kind != "struct" else "device_local"
         return self.session.pool.tensor(dtype, self.shape or (1,), self.count * stride, memory)
-
-
-def kernel_id(job: Job) -> str:
-    """Name a kernel by all but how many elements a thread takes."""
-    return hashlib.sha256(kernel_text(replace(job, per_thread=1, exact=False)).encode()).hexdigest()[:16]
-
-
-def collapse(
-    shape: tuple[int, ...], strides: Sequence[tuple[int, ...]]
-) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
-    """Merge dimensions that lie one after the other for all strided values.
-
-    Examples
-    --------
-    >>> collapse((4, 5, 3), [(0, 0, 1)])
-    ((20, 3), [(0, 1)])
-    >>> collapse((4, 5), [(5, 1), (1, 4)])
-    ((4, 5), [(5, 1), (1, 4)])
-    """
-    dims: list[int] = []
-    merged: list[list[int]] = [[] for _ in strides]
-    for d, n in enumerate(shape):
-        if n == 1:
-            continue
-        if dims and all(m[-1] == s[d] * n for m, s in zip(merged, strides, strict=True)):
-            dims[-1] *= n
-            for m, s in zip(merged, strides, strict=True):
-                m[-1] = s[d]
-            continue
-        dims.append(n)
-        for m, s in zip(merged, strides, strict=True):
-            m.append(s[d])
-    if not dims:
-        return (1,), [(0,) for _ in strides]
-    return tuple(dims), [tuple(m) for m in merged]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from slangnb.runtime.fused.folding import fold_dimensions, scalar_offset, scalar_strides, takes_all
 from slangnb.runtime.fused.given import Given, GivenTensor
 from slangnb.runtime.fused.job import accumulator
 from slangnb.runtime.fused.policy import copies
@@ -136,7 +137,7 @@ class Gradient:
         buffer = made if made is self.own else made.storage
         if g.leaf.shared:
             return made, self._sum_into(made, factor)
-        if g.held.shape == self._shape and (target is None or _takes_all(target, g.held.shape)):
+        if g.held.shape == self._shape and (target is None or takes_all(target, g.held.shape)):
             _put_loosely(self._main, self._name, buffer, g.leaf.addressed)
             return made, []
         if self._whole is None:
@@ -144,7 +145,7 @@ class Gradient:
         _put(self._main, self._name, self._whole, g.leaf.addressed)
         to, offset = packed_strides(g.held.shape, self._parts), 0
         if target is not None:
-            to, offset = _scalar_strides(target, g.held.shape), _scalar_offset(target)
+            to, offset = scalar_strides(target, g.held.shape), scalar_offset(target)
         if self._fold is None or self._folds_to != (to, offset):
             self._folds_to = to, offset
             kept, folded = fold_dimensions(self._shape, g.held.shape, self._parts, to)
@@ -162,7 +163,7 @@ class Gradient:
     def _sum_into(self, made: slangpy.Tensor, factor: float) -> list[Stage]:
         row = self._sums.rows.gradients_of(self.given.leaf.id)[0]
         source, start = self._sums.source(row)
-        offset = _scalar_offset(made)
+        offset = scalar_offset(made)
         if self._fold is None or self._folds_to != ((), offset):
             self._folds_to = (), offset
             terms = self._sums.terms
@@ -262,7 +263,7 @@ class TensorGradient:
         self._main.set(f"sn_copies_{t.name}", n)
         self._main.set(f"sn_span_{t.name}", elements)
         made = target if target is not None else self._session.pool.like(value)
-        to = _scalar_offset(made)
+        to = scalar_offset(made)
         if self._fold is None or self._folds_to != to:
             size, self._folds_to = elements * inner, to
             self._fold = Fold(
@@ -276,57 +277,3 @@ class TensorGradient:
         """What must be zero before the launch."""
         assert self._copies is not None
         return self._copies
-
-
-def is_plain(t: slangpy.Tensor) -> bool:
-    """Tell whether a tensor's elements lie in order from the start of its storage."""
-    return t.offset == 0 and t.strides.as_tuple() == packed_strides(t.shape.as_tuple())
-
-
-def _scalar_offset(t: slangpy.Tensor) -> int:
-    return t.offset * math.prod(t.dtype.shape.as_tuple())
-
-
-def _scalar_strides(t: slangpy.Tensor, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Give the strides of a gradient over the shape of its tensor, which may repeat it: 0 there."""
-    step = math.prod(t.dtype.shape.as_tuple())
-    own = t.shape.as_tuple()
-    outer = len(shape) if len(own) >= len(shape) else len(own)
-    strides = tuple(0 if n == 1 else s * step for n, s in zip(own[:outer], t.strides.as_tuple(), strict=False))
-    return (0,) * (len(shape) - outer) + strides
-
-
-def _takes_all(t: slangpy.Tensor, shape: tuple[int, ...]) -> bool:
-    """Tell whether a gradient has a number for each element of its tensor, in their order."""
-    return is_plain(t) and t.shape.as_tuple()[: len(shape)] == shape
-
-
-def fold_dimensions(
-    shape: tuple[int, ...], own: tuple[int, ...], parts: int, to: tuple[int, ...]
-) -> tuple[list[tuple[int, int, int]], list[tuple[int, int]]]:
-    """Say which dimensions of a gradient for each element stay, and which are summed over.
-
-    Parameters
-    ----------
-    shape, own : tuple of int
-        Of the call, and of the value that was repeated.
-    parts : int
-        Scalars of an element.
-    to : tuple of int
-        Strides of the result, in scalars; a stride of 0 means that these elements are one in memory.
-
-    Examples
-    --------
-    >>> fold_dimensions((5, 3), (3,), 2, (2,))
-    ([(3, 2, 2), (2, 1, 1)], [(5, 6)])
-    """
-    steps = packed_strides(shape, parts)
-    sizes = (1,) * (len(shape) - len(own)) + own
-    targets = (0,) * (len(shape) - len(own)) + to
-    kept, folded = [], []
-    for n, size, step, target in zip(shape, sizes, steps, targets, strict=True):
-        if size == 1 or target == 0:
-            folded.append((n, step))
-        else:
-            kept.append((n, step, target))
-    return [*kept, (parts, 1, 1)], folded or [(1, 0)]
