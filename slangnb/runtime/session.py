@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import atexit
 import os
-import weakref
 from collections.abc import Hashable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slangnb.compiler.graph import Graph, Unit
-from slangnb.compiler.resolving import Resolver, check_name, make_source, opened, read_file
+from slangnb.compiler.graph import Unit
+from slangnb.compiler.resolving import check_name, make_source
 from slangnb.devices.backend import Backend, choose, slangpy_version
 from slangnb.devices.caches import known_good, tuning_file
 from slangnb.devices.cuda import set_current
@@ -25,6 +25,7 @@ from slangnb.runtime.fused.measured import Tuned
 from slangnb.runtime.fused.plans import Plans
 from slangnb.runtime.fused.pool import Pool
 from slangnb.runtime.guarding import Gate
+from slangnb.runtime.library import Library
 from slangnb.runtime.module import Module
 from slangnb.runtime.stale import Writes
 
@@ -70,18 +71,13 @@ class Session:
         self, backend: str | None = None, guard: bool | None = None, guard_seconds: float = GUARD_SECONDS
     ) -> None:
         enabled = os.environ.get("SLANGNB_GUARD", "on").lower() != "off" if guard is None else guard
-        self._graph = Graph()  # what is compiled, and what imports what
-        self._resolver = Resolver(self._graph, self._need_file)
-        self._modules: dict[str, Module] = {}
-        self._unnamed: weakref.WeakValueDictionary[str, Module] = weakref.WeakValueDictionary()
-        self._reading: list[Path] = []
+        self._library = Library(partial(Module, self))
         self.said: set[Hashable] = set()  # warnings that are given once
         self.audits: dict[Hashable, Audit] = {}  # what comparing forward and reverse mode found
         self.values_agree: set[Hashable] = set()  # calls whose result is the same in forward mode
         self.writes = Writes()
         self._closed: BackendError | None = None
         self._ended = False
-        self._broken: list[tuple[str, CompileError]] = []
         self._devices: dict[Backend, slangpy.Device] = {}
         self._open(choose(backend), guard_seconds, enabled)
         atexit.register(self.close)
@@ -99,7 +95,7 @@ class Session:
         if guard_enabled:
             self.guard.start()
         self.pool, self.plans, self.tuned = Pool(self.device), Plans(), Tuned(tuning_file(backend.key))
-        self._builder = Builder(self.device, self._graph, self.gate)
+        self._library.build_on(Builder(self.device, self._library.graph, self.gate))
 
     @property
     def backend(self) -> Backend:
@@ -135,7 +131,7 @@ class Session:
     @property
     def modules(self) -> Mapping[str, Module]:
         """Named cells and loaded files, by name or path."""
-        return dict(self._modules)
+        return self._library.modules
 
     def use(self, backend: str) -> None:
         """Go on with another backend; all modules are rebuilt, and their functions mean the new ones.
@@ -150,10 +146,6 @@ class Session:
             return
         self.guard.close()
         self._open(chosen, self.guard.seconds, self.guard_enabled)
-        for key, module in self._alive().items():
-            for unit in self._graph.chain(key):
-                self._builder.build(unit)
-            self._publish(self._graph[key], module)
 
     def compile(
         self,
@@ -200,7 +192,7 @@ class Session:
         if name is not None:
             check_name(name)
         shown = for_slangpy(make_source(source, label or name or "source", first_line, macros))
-        return self._install(self._resolver.unit(shown, name, tuple(map(Path, include))), name is not None, force)
+        return self._library.compile(shown, name, tuple(map(Path, include)), force)
 
     def load(self, path: str | Path, *, force: bool = False) -> Module:
         """Compile a ``.slang`` file; loading it again after a change rebuilds what imports it.
@@ -213,63 +205,15 @@ class Session:
             As `compile`.
         """
         set_current(self.device)
-        file = Path(path).resolve()
-        with opened(file, self._reading):
-            unit = self._resolver.unit(read_file(file), str(file), (), file.parent)
-        return self._install(unit, True, force)
-
-    def _need_file(self, path: Path) -> Unit:
-        self.load(path)
-        return self._graph[str(path)]
-
-    def _install(self, unit: Unit, keep: bool, force: bool) -> Module:
-        before = self._graph.get(unit.key)
-        if force:
-            self._resolver.rename(unit)
-        module = (self._modules if keep else self._unnamed).get(unit.key)
-        changed = before is None or before.module != unit.module
-        self._builder.build(unit)  # raises CompileError before anything has changed
-        self._graph.put(unit)
-        if module is None:
-            module = Module(self, unit.source.label, unit.key)
-            (self._modules if keep else self._unnamed)[unit.key] = module
-            if not keep:
-                weakref.finalize(module, self._graph.remove, unit.key)
-        self._publish(unit, module)
-        if changed:
-            self._rebuild_dependents(unit.key)
-        return module
-
-    def _publish(self, unit: Unit, module: Module) -> None:
-        loaded, info = self._builder.result(unit)
-        module._adopt(loaded, info, unit.source.label)
-
-    def _rebuild_dependents(self, key: str) -> None:
-        """Build again what imports `key`; what does not compile any more says so when it is called."""
-        alive = self._alive()
-        for unit in self._graph.dependents(key):
-            if (module := alive.get(unit.key)) is None:
-                continue
-            try:
-                self._resolver.refresh(unit)
-                self._builder.build(unit)
-            except CompileError as error:
-                module._break(error)
-                self._broken.append((module._label, error))
-                continue
-            self._publish(unit, module)
-
-    def _alive(self) -> dict[str, Module]:
-        return {**self._modules, **dict(self._unnamed)}
+        return self._library.load(Path(path).resolve(), force)
 
     def take_broken(self) -> list[tuple[str, CompileError]]:
         """Give the modules that do not compile any more since this was last asked, with the reason."""
-        self._broken, broken = [], self._broken
-        return broken
+        return self._library.take_broken()
 
     def take_warnings(self) -> list[Any]:
         """Give the compiler's warnings since the last time this was asked, each once."""
-        return self._builder.take_warnings()
+        return self._library.builder.take_warnings()
 
     def kernel(self, text: str, entry: str, owner: Module | None) -> slangpy.ComputeKernel:
         """Compile a kernel that slangnb wrote itself, through the guard; each text once.
@@ -288,7 +232,7 @@ class Session:
         CompileError
             If the compiler reports an error, crashes, or gives no answer.
         """
-        return self._builder.kernel(text, entry, self.units_of(owner) if owner else [])
+        return self._library.builder.kernel(text, entry, self.units_of(owner) if owner else [])
 
     def wait(self, submitted: int | None = None, held: Any = None) -> None:
         """Wait for the device, or for one submission; see `Entry.wait`."""
@@ -319,11 +263,11 @@ class Session:
     @property
     def units(self) -> list[Unit]:
         """What is compiled: cells and files, and what they import."""
-        return list(self._graph)
+        return list(self._library.graph)
 
     def units_of(self, module: Module) -> list[Unit]:
         """Give the units of a module, last, and of all that it imports."""
-        return self._graph.chain(module._key)
+        return self._library.graph.chain(module._key)
 
     def texts_of(self, module: Module) -> list[str]:
         """Give the source texts of these."""
@@ -331,7 +275,7 @@ class Session:
 
     def loaded_of(self, module: Module) -> list[Loaded]:
         """Give what these are compiled to."""
-        return [self._builder.result(u)[0] for u in self.units_of(module)]
+        return [self._library.builder.result(u)[0] for u in self.units_of(module)]
 
     def __dir__(self) -> list[str]:
         return [*PROMISED]
@@ -365,5 +309,4 @@ class Session:
         self._ended = True
         reason = BackendError("this session is closed", remedy="sn.session() makes a new one; run the cells again")
         self.lose(reason)
-        for module in self._alive().values():
-            module._break(reason)
+        self._library.break_all(reason)
