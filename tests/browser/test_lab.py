@@ -115,9 +115,9 @@ def test_tour_runs_to_its_end(tour: Tour) -> None:
 
 
 def test_tour_shows_a_picture_early(tour: Tour, tmp_path: Path) -> None:
-    early = tour.notebook.code_cells()[:3]
+    early = tour.notebook.code_cells()[:4]
     shown = [i for i in early if any("image/png" in o.get("data", {}) for o in tour.outputs[i])]
-    assert shown, "no picture in the first three cells"
+    assert shown, "no picture in the first four cells"
     check_picture(tour.notebook.cell(shown[0]).locator(SEEN).first)
     taken = SCREENSHOT if os.environ.get("SLANGNB_SCREENSHOT") == "1" else tmp_path / SCREENSHOT.name
     taken.parent.mkdir(exist_ok=True)
