@@ -1,4 +1,4 @@
-"""Forward mode of Slang takes some functions as constants, or as 0, without a word: refused here.
+"""Forward mode of Slang gets some functions wrong without a word, or takes them as constants: refused here.
 
 Reverse mode is audited against it in `slangnb.runtime.fused.audit`.
 """
@@ -19,7 +19,7 @@ from slangnb.runtime.function import Function
 from slangnb.runtime.fused.audit_judge import POW_OF_NEGATIVE, POW_REMEDY
 from slangnb.runtime.fused.engine import Call, Wish
 from slangnb.runtime.fused.job import outputs_of
-from slangnb.runtime.known_faults import lacks_forward_derivative
+from slangnb.runtime.known_faults import case_that_falls_through, lacks_forward_derivative
 
 _GIVEN = re.compile(r"Derivative|TreatAsDifferentiable|^\s*#\s*(?:define|include)\b", re.MULTILINE)
 #: Texts without these have no derivatives of their own, and no `pow`.
@@ -30,10 +30,26 @@ LACKS = (
 )
 
 
-def refuse_constants(function: Function, callee: Callee, transform: str) -> None:
-    """Refuse forward mode through a function that has a backward derivative of its own alone: Slang would give 0."""
+def refuse_by_text(function: Function, callee: Callee, transform: str) -> None:
+    """Refuse forward mode through a function that has a backward derivative of its own alone, which Slang takes as 0.
+
+    And through a ``switch`` in which a case runs on into the next.
+
+    Raises
+    ------
+    GradientError
+    """
     target = function.target
-    name = lacks_forward_derivative(callee.name, target.session.texts_of(target.owner))
+    texts = [*target.session.texts_of(target.owner)]
+    if found := case_that_falls_through(callee.name, texts):
+        name, case = found
+        raise GradientError(
+            f"{callee.name}: `{case}` of the switch in {name} falls through to the next case: {transform} would add "
+            "derivatives of cases that do not run",
+            function=callee.name,
+            remedy="end each case with `break;`, or write it with `if`",
+        )
+    name = lacks_forward_derivative(callee.name, texts)
     if name:
         raise GradientError(
             f"{callee.name}: {name} has a [BackwardDerivative] but no [ForwardDerivative], so that {transform} would "

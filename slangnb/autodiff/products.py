@@ -8,7 +8,7 @@ from typing import Any
 
 from slangnb.autodiff.assemble import Assembler, results
 from slangnb.autodiff.callee import Callee, check_function, check_names, find, warn_of_plain_structs
-from slangnb.autodiff.forward_mode import check_values, refuse_constants
+from slangnb.autodiff.forward_mode import check_values, refuse_by_text
 from slangnb.autodiff.made import Made
 from slangnb.autodiff.naming import as_names, names_first, wrt_text
 from slangnb.autodiff.transforms import make_call, prepare, split_seed
@@ -78,7 +78,7 @@ def jvp(function: Function, primals: Mapping[str, Any], tangents: Mapping[str, A
     callee = find(function, (), primals, "jvp")
     check_names(callee, tuple(tangents))
     _refuse_tensors(callee, "jvp")
-    refuse_constants(function, callee, "jvp")
+    refuse_by_text(function, callee, "jvp")
     call = make_call(function, callee, tangents=tangents)
     prepared = prepare(call, Wish("tangent", stores=True), "jvp")
     ran = call.run(prepared)
@@ -201,7 +201,7 @@ def hvp(function: Function, wrt: str | Sequence[str] | None = None) -> Callable[
         callee = find(function, args, kwargs, "hvp")
         check_names(callee, names)
         _refuse_tensors(callee, "hvp")
-        refuse_constants(function, callee, "hvp")
+        refuse_by_text(function, callee, "hvp")
         if v is None:
             raise CallError("hvp needs a direction", remedy="pass v=..., of the shape of what is differentiated")
         directions = {wrt: v} if isinstance(wrt, str) else dict(v) if isinstance(v, Mapping) else None

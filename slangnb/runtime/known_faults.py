@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from slangnb.compiler.reading.calls import has_control_flow, reached
 from slangnb.compiler.reading.scan import masked
+from slangnb.compiler.reading.switches import falls_through
 from slangnb.compiler.reflection import TypeInfo
 from slangnb.devices.backend import Backend
 from slangnb.errors import GradientError
@@ -91,6 +92,17 @@ def lacks_forward_derivative(name: str, texts: Iterable[str]) -> str:
         if backward and "ForwardDerivative" not in own and d.name not in given["Forward"]:
             return d.name
     return ""
+
+
+def case_that_falls_through(name: str, texts: Iterable[str]) -> tuple[str, str] | None:
+    """Give a differentiable function, among those that are called, and the ``case`` of it that runs on into the next.
+
+    Slang's forward mode adds the derivatives of cases that do not run then.
+    """
+    for one in reached(name, texts):
+        if any(a.endswith("Differentiable") for a in one.declaration.attributes) and (case := falls_through(one.body)):
+            return one.declaration.name, case
+    return None
 
 
 def derivatives_given(texts: Iterable[str], which: str) -> set[str]:
