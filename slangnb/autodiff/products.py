@@ -172,8 +172,9 @@ def hvp(function: Function, wrt: str | Sequence[str] | None = None) -> Callable[
     -------
     callable
         ``product(..., v=v)`` takes the function's arguments and a direction: an array for a single name, a dict by name
-        otherwise (names left out stay). It gives H v, of the kind that came in: one value for a single name, else a
-        dict. The Hessian is that of the sum over all elements, so shared arguments couple all of them.
+        otherwise (names left out stay). A parameter that is called ``v`` itself goes by position. It gives H v, of the
+        kind that came in: one value for a single name, else a dict. The Hessian is that of the sum over all elements,
+        so shared arguments couple all of them.
 
     Raises
     ------
@@ -192,11 +193,15 @@ def hvp(function: Function, wrt: str | Sequence[str] | None = None) -> Callable[
     made: dict[tuple[int, tuple[str, ...]], tuple[Signature, str]] = {}
 
     def product(*args: Any, v: Any = None, **kwargs: Any) -> Any:
+        _refuse_clash(function, len(args))
+        return along(v, args, kwargs)
+
+    def along(v: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         function.session.enter()
         library = library_of((*args, *kwargs.values(), v))
         if library is not None:
             given = library.given(function, args, kwargs)
-            products = product(v=host(v), **given.named)
+            products = along(host(v), (), given.named)
             return given.gradient(wrt, products) if isinstance(wrt, str) else given.gradients(products)
         callee = find(function, args, kwargs, "hvp")
         check_names(callee, names)
@@ -228,6 +233,21 @@ def hvp(function: Function, wrt: str | Sequence[str] | None = None) -> Callable[
         return found[wrt] if isinstance(wrt, str) else found
 
     return Made(product, f"hvp of {function.info.name}{wrt_text(names)}")
+
+
+def _refuse_clash(function: Function, positions: int) -> None:
+    """The name ``v`` is the direction's, so that a parameter of this name goes by position."""
+    name, signature = function.info.name, function.info.signature
+    parameters = signature.parameters if signature is not None else ()
+    if any(p.name == "v" and not p.optional for p in parameters[positions:]):
+        names = [p.name for p in parameters]
+        by_position = ", ".join(names[: names.index("v") + 1])
+        raise CallError(
+            f"{name} has a parameter 'v', and v=... is the direction of hvp: the parameter goes by position",
+            function=name,
+            argument="v",
+            remedy=f"sn.hvp({name}, ...)({by_position}, v=direction)",
+        )
 
 
 WRAPPER = "slangnb_directional"

@@ -354,6 +354,12 @@ def test_hvp_with_a_parameter_called_like_a_direction(module: Any) -> None:
 def test_hvp_of_a_parameter_called_v(module: Any) -> None:
     """The direction has the name ``v``, so that this argument goes by position."""
     assert sn.hvp(module.called_v, "v")(2.0, v=1.0) == 12.0
+    for arguments in ({"v": 2.0}, {}):
+        with pytest.raises(
+            sn.CallError, match=r"'v', and v=\.\.\. is the direction of hvp: the parameter goes by po"
+        ) as e:
+            sn.hvp(module.called_v, "v")(**arguments)
+        assert e.value.remedy == "sn.hvp(called_v, ...)(v, v=direction)"
 
 
 # Nesting

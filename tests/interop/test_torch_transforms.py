@@ -94,6 +94,12 @@ def test_hvp(m: Any, x: Any) -> None:
     assert (found["a"], found["x"].tolist()) == (12.0, [4.0, 4.0, 4.0])
 
 
+def test_hvp_of_a_parameter_called_v(session: Any, x: Any) -> None:
+    f = session.compile("[Differentiable] float called_v(float v, float x) { return v * x * x; }").called_v
+    found = sn.hvp(f)(3.0, x, v={"x": torch.ones(3)})
+    assert found["x"].tolist() == [6.0, 6.0, 6.0] and found["v"] == pytest.approx(2 * float(x.sum()))
+
+
 def test_generic_functions_by_position(m: Any, x: Any) -> None:
     assert sn.grad(m.square)(x)["x"].tolist() == [2.0, 4.0, 6.0]
 
