@@ -56,6 +56,8 @@ class Input:
                 _put(self._main, self._name, data, self._addressed)
         else:
             array = scalars(value, g.held.kind, g.leaf.type, g.argument)
+            if array.dtype.kind == "b":
+                array = array.astype(np.int32)  # as the kernel reads it
             if self._own is None:
                 memory = "upload" if self._session.backend.software else "device_local"
                 self._own = storage(self._session.device, array.nbytes, memory)

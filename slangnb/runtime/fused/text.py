@@ -124,7 +124,7 @@ def _uniforms(job: Job, sums: Rows) -> list[str]:
 def _leaf_uniforms(job: Job, leaf: Leaf) -> list[str]:
     if leaf.access == "uniform":
         return [f"uniform {leaf.type.scalar} sn_in_{leaf.id}_{k}" for k in range(len(leaf.parts))]
-    stored = _stored(leaf.type)
+    stored = "int" if leaf.type.scalar == "bool" else _stored(leaf.type)  # backends differ in the bytes of a bool
     found = [f"{f'uniform {stored}*' if leaf.addressed else f'StructuredBuffer<{stored}>'} sn_in_{leaf.id}"]
     if leaf.wanted and not leaf.shared and job.mode == "reverse":
         found.append(f"{_writable(_derivative_name(leaf.type), leaf.addressed)} sn_out_{leaf.id}")
@@ -191,7 +191,7 @@ def _fill(job: Job, leaf: Leaf, variable: str) -> list[str]:
     if in_block(job, leaf):
         here, n = block_name(f"sn_in_{leaf.id}"), len(leaf.parts)
         return [f"{variable}{leaf.suffix}{c} = {here}[sn_j * {n} + {k}];" for k, c in enumerate(leaf.parts)]
-    read = "sn_read({}, {})" if leaf.addressed else "{}[{}]"
+    read = "sn_read({}, {})" if leaf.addressed else "{}[{}] != 0" if leaf.type.scalar == "bool" else "{}[{}]"
     return [
         f"{variable}{leaf.suffix}{c} = {read.format(f'sn_in_{leaf.id}', f'{where} + {k}')};"
         for k, c in enumerate(leaf.parts)
