@@ -179,7 +179,7 @@ def _weights(seeds: Mapping[str, Any]) -> dict[str, Any]:
 def _uploaded(function: Function, value: Any) -> Any:
     if isinstance(value, dict):
         return {k: _uploaded(function, v) for k, v in value.items()}
-    if isinstance(value, np.ndarray) and value.ndim:
+    if isinstance(value, np.ndarray) and value.ndim and value.dtype.kind != "b":
         return tensor(value, session=function.session)
     return value
 

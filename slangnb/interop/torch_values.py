@@ -9,6 +9,7 @@ import torch  # pyright: ignore[reportMissingImports]
 
 from slangnb.compiler.reflection import TypeInfo, plain_name
 from slangnb.errors import CallError
+from slangnb.runtime.checks import is_bools
 from slangnb.runtime.tensors import SCALARS, SLANG_NAMES
 
 #: How to cast to a Slang type in torch.
@@ -90,7 +91,7 @@ def to_host(t: Any, name: str, of: TypeInfo | None = None) -> Any:
     array = to_array(t, name, of)
     scalar = of.scalar if of is not None else ""
     given = SLANG_NAMES.get(array.dtype.name, "")
-    if not scalar or given == scalar:
+    if not scalar or given == scalar or (of is not None and is_bools(array, of)):
         return array
     if given and array.dtype.kind in "iu" and np.dtype(SCALARS.get(scalar, "bool")).kind in "iu":
         limits = np.iinfo(SCALARS[scalar])
@@ -109,7 +110,8 @@ def to_host(t: Any, name: str, of: TypeInfo | None = None) -> Any:
 def _cast(name: str, of: TypeInfo | None) -> str:
     scalar = of.scalar if of is not None else "float"
     if scalar == "bool":
-        return f"make the parameter int, and pass {name}.int()"
+        one = of is not None and of.kind == "scalar"
+        return f"cast it: {name}.bool()" if one else f"make the parameter int, and pass {name}.int()"
     return f"cast it: {name}{CASTS.get(scalar, f'.to(torch.{SCALARS.get(scalar, scalar)})')}"
 
 

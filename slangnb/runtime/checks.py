@@ -156,6 +156,8 @@ def retyped(argument: str, t: TypeInfo) -> str:
     >>> retyped("x", TypeInfo("float", "scalar", "float"))
     "cast it: x = sn.tensor(x, dtype='float')"
     """
+    if t.scalar == "bool" and t.kind == "scalar":
+        return f"pass an array of bool: {argument}.to_numpy().astype(bool)"
     element = plain_name(t.element) if t.kind == "tensor" else t.scalar
     return f"cast it: {argument} = sn.tensor({argument}, dtype={element!r})" if t.scalar else what_fits(t)
 
@@ -247,8 +249,25 @@ def _check_number(refuse: Any, argument: str, t: TypeInfo, value: float) -> None
         raise refuse(f"{argument!r} is {value}, but {t.name} holds {low} to {high}")
 
 
+def is_bools(value: Any, t: TypeInfo) -> bool:
+    """Tell whether a value is an array of bool for a bool parameter."""
+    return type(value) is np.ndarray and value.dtype.kind == "b" and t.kind == "scalar" and t.scalar == "bool"
+
+
+def bool_remedy(argument: str, t: TypeInfo) -> str:
+    """Say how to pass many bools; SlangPy takes none for vectors and arrays of bool."""
+    return (
+        f"cast it: {argument}.astype(bool)" if t.kind == "scalar" else "make the parameter int, and pass whole numbers"
+    )
+
+
 def _check_numpy(refuse: Any, argument: str, t: TypeInfo, value: np.ndarray, io: str) -> None:
     given = value.dtype.newbyteorder("=").name
+    if is_bools(value, t):
+        return
+    if t.scalar == "bool":
+        fault = f"{argument!r} is an array of {given}, but the parameter is {plain_name(t.name)}"
+        raise refuse(fault, bool_remedy(argument, t))
     if isinstance(value, np.ma.MaskedArray):
         raise refuse(f"{argument!r} is a masked array, whose mask would be lost", f"pass {argument}.filled(0)")
     if io != "in" and value.ndim == 0:

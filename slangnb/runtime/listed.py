@@ -14,6 +14,7 @@ import numpy as np
 from slangnb.compiler.reflection import PLAIN_KINDS, FunctionInfo, TypeInfo, plain_name
 from slangnb.errors import CallError
 from slangnb.runtime.binding import bind
+from slangnb.runtime.checks import is_bools
 from slangnb.runtime.tensors import SAME_LENGTHS, SCALARS
 
 #: Scalars whose vectors and arrays SlangPy takes without a buffer.
@@ -23,7 +24,7 @@ _NUMBERS = (bool, int, float, np.number, np.bool_, np.ndarray)
 
 
 def has_lists(values: Iterable[Any]) -> bool:
-    """Tell whether a list or a tuple is among values, also inside dicts.
+    """Tell whether a list, a tuple, or an array of bool is among values, also inside dicts.
 
     Examples
     --------
@@ -34,6 +35,8 @@ def has_lists(values: Iterable[Any]) -> bool:
         kind = type(value)
         if kind is list or kind is tuple or (kind is dict and has_lists(value.values())):
             return True
+        if kind is np.ndarray and value.dtype.kind == "b":
+            return True  # SlangPy takes lists of bool, but no arrays
     return False
 
 
@@ -59,6 +62,8 @@ def with_arrays(
 
 
 def _with_arrays(function: str, argument: str, t: TypeInfo, value: Any) -> Any:
+    if is_bools(value, t):
+        return value.tolist()
     if isinstance(value, dict) and t.kind == "struct":
         inner = t.fields
         return {

@@ -24,7 +24,7 @@ def module(session: Any) -> Any:
     return session.compile(SOURCE)
 
 
-@pytest.fixture(params=[list, tuple], ids=["list", "tuple"])
+@pytest.fixture(params=[list, tuple, np.array], ids=["list", "tuple", "array"])
 def bools(request: pytest.FixtureRequest) -> Any:
     return request.param(B)
 
@@ -54,3 +54,26 @@ def test_repeated_and_in_structs(module: Any, bools: Any) -> None:
     assert sn.grad(module.pick, "x")(bools[1:2], X).tolist() == [6, 8, 10, 12]  # one for all
     choice = {"twice": bools, "a": 3.0}
     assert sn.grad(module.choose, "x")(choice, X).tolist() == [3 * s for s in SLOPES]
+
+
+@pytest.mark.parametrize("call", [lambda m, b: m.pick(b, X), lambda m, b: sn.grad(m.pick)(b, X)], ids=["call", "grad"])
+def test_whole_numbers_for_bools_are_refused(module: Any, call: Any) -> None:
+    with pytest.raises(sn.CallError, match="pick: 'b' is an array of int32, but the parameter is bool") as caught:
+        call(module, np.array(B, np.int32))
+    assert caught.value.remedy == "cast it: b.astype(bool)"
+
+
+def test_arrays_of_bool_for_other_parameters_are_refused(session: Any) -> None:
+    m = session.compile("[Differentiable] float f(float x, bool2 b) { return b.x ? x : 2 * x; }")
+    with pytest.raises(sn.CallError, match="'x' is an array of bool") as caught:
+        sn.grad(m.f)(np.array(B), (True, False))
+    assert caught.value.remedy == "cast it: x.astype(np.float32)"
+    with pytest.raises(sn.CallError, match="'b' is an array of bool, but the parameter is bool2") as caught:
+        m.f(X, np.array([B[:2]] * 4))
+    assert caught.value.remedy == "make the parameter int, and pass whole numbers"
+
+
+def test_tensors_of_whole_numbers_for_bools(module: Any) -> None:
+    with pytest.raises(sn.CallError, match="'b' is a 1-dimensional tensor of int, but the parameter is bool") as caught:
+        module.pick(sn.tensor(np.array(B, np.int32)), X)
+    assert caught.value.remedy == "pass an array of bool: b.to_numpy().astype(bool)"

@@ -16,6 +16,7 @@ import slangpy;
 float twice(float x) { return x * 2; }
 int next(int x) { return x + 1; }
 int flag(bool x) { return x ? 1 : 0; }
+[Differentiable] float pick(bool b, float x) { return b ? 2 * x : x * x; }
 [Differentiable] float scale(float a, float x) { return a * x; }
 [Differentiable] half halves(half a, half x) { return a * x * x; }
 [Differentiable] double doubles(double a, double x) { return a * x * x; }
@@ -124,10 +125,21 @@ def test_refused_kinds(m: Any, make: Any, message: str, remedy: str) -> None:
     assert remedy in caught.value.remedy
 
 
-def test_bool_arrays_and_structs_out_are_refused(m: Any) -> None:
-    with pytest.raises(sn.CallError, match="'x' holds bool") as caught:
-        m.flag(torch.tensor([True]))
-    assert "x.int()" in caught.value.remedy
+def test_bools(m: Any) -> None:
+    assert m.flag(torch.tensor([True, False, True])).tolist() == [1, 0, 1]
+    assert m.flag(torch.tensor(True)).tolist() == 1
+    x = torch.tensor([3.0, 4.0, 5.0, 6.0], requires_grad=True)
+    y = m.pick(x.detach() % 2 > 0, x)
+    assert y.tolist() == [6, 16, 10, 36]
+    y.sum().backward()
+    assert x.grad is not None and x.grad.tolist() == [2, 8, 2, 12]
+    assert sn.grad(m.pick)(x.detach() % 2 > 0, x.detach())["x"].tolist() == [2, 8, 2, 12]
+    with pytest.raises(sn.CallError, match="'x' holds int32, but the parameter is bool") as caught:
+        m.flag(torch.tensor([1, 0]).int())
+    assert caught.value.remedy == "cast it: x.bool()"
+
+
+def test_structs_out_are_refused(m: Any) -> None:
     with pytest.raises(sn.CallError, match="light gives structs"):
         m.light(torch.rand(2))
 

@@ -160,13 +160,6 @@ def _leaves(
             argument=name,
             remedy=f"declare each by a name of its own, as in `{t.scalar} first; {t.scalar} second;`",
         )
-    if t.scalar == "bool" and isinstance(value, np.ndarray) and value.ndim:
-        raise CallError(
-            f"{function}: {name!r} is an array for a bool parameter, which cannot be passed",
-            function=function,
-            argument=name,
-            remedy=f"make the parameter int, and pass {name}.astype(np.int32)",
-        )
     if t.kind in PLAIN_KINDS and isinstance(value, bool | int | float | np.generic | np.ndarray):
         check_value(function, name, t, np.ravel(value)[0] if np.size(value) == 1 else value, device, True)
     held = hold(function, name, t, value, device)

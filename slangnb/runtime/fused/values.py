@@ -11,7 +11,7 @@ import numpy as np
 
 from slangnb.compiler.reflection import PLAIN_KINDS, TypeInfo, innermost_scalar, plain_name
 from slangnb.errors import CallError
-from slangnb.runtime.checks import turned
+from slangnb.runtime.checks import is_bools, turned
 from slangnb.runtime.listed import from_list
 from slangnb.runtime.parameter import Parameter
 from slangnb.runtime.tensors import SCALARS, check_device, check_extent, packed_strides, tidy
@@ -104,9 +104,12 @@ def hold(function: str, name: str, t: TypeInfo, value: Any, device: slangpy.Devi
         return _hold_array(function, name, t, value)
     if isinstance(value, Parameter):
         kind, array = "parameter", value.array
-    elif isinstance(value, np.ndarray):
+    elif isinstance(value, np.ndarray) and not is_bools(value, t):
         kind, array = "numpy", value
-    elif isinstance(value, bool | int | float | np.generic | list | tuple) or type(value).__module__ == "slangpy.math":
+    elif (
+        isinstance(value, bool | int | float | np.generic | list | tuple | np.ndarray)
+        or type(value).__module__ == "slangpy.math"
+    ):
         kind, array = "number", numbers(value, t, name, function)
     else:
         raise NotFusedError(f"{name!r} is a {type(value).__name__}")
