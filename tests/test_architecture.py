@@ -15,16 +15,8 @@ PACKAGE = Path(slangnb.__file__).parent
 #: A folder may import what stands left of it, and itself.
 ORDER = ["errors", "compiler", "devices", "runtime", "autodiff", "interop", "views", "notebook", "cli"]
 MODULES = sorted(PACKAGE.rglob("*.py"))
-#: Modules that import each other: a source of numbers and its kinds, and a model and the figure that draws it late.
+#: Modules that import each other: a model and the figure that draws it late.
 CYCLES = [
-    {
-        "views.adapters",
-        "views.device_panel",
-        "views.device_source",
-        "views.source",
-        "views.tensor_arrays",
-        "views.textures",
-    },
     {"views.flow", "views.flow_figure"},
     {"views.scatter", "views.scatter_figure"},
 ]

@@ -15,9 +15,10 @@ import numpy as np
 
 from slangnb.errors import CallError
 from slangnb.runtime.parameter import Parameter
+from slangnb.views.array_source import ArraySource
 from slangnb.views.measure import Array
-from slangnb.views.source import LARGEST_READ, ArraySource, is_tensor
-from slangnb.views.text import device_words, no_array
+from slangnb.views.source import LARGEST_READ
+from slangnb.views.text import device_words
 from slangnb.views.textures import is_texture, texture_array
 
 
@@ -162,34 +163,3 @@ def texture_reading(texture: Any, name: str = "texture") -> Reading:
     channels = len(array.shape) and array.shape[-1]
     several = channels in (2, 3, 4) and texture.format.name[:2] in ("rg", "bg")
     return Reading(array, None, (channels,) if several else (), device_words(texture.device), remark)
-
-
-def pair_arrays(thing: Any, name: str) -> Reading:
-    """Read a value and its gradient whole, as a scatter needs them.
-
-    Parameters
-    ----------
-    thing : SlangPy tensor, numpy array, number, nested list, `sn.Parameter`, torch tensor or texture
-    name : str
-
-    Raises
-    ------
-    CallError
-        It holds no numbers, or too many to be read.
-
-    Examples
-    --------
-    >>> pair_arrays([1, 2, 3], "x").value
-    array([1, 2, 3])
-    """
-    read = adapter(thing, name)
-    if read is not None:
-        return read()
-    if is_tensor(thing):
-        from slangnb.views.tensor_arrays import tensor_reading
-
-        return tensor_reading(thing, name)
-    try:
-        return Reading(np.asarray(thing))
-    except (TypeError, ValueError) as error:
-        raise no_array(name, error) from error

@@ -10,6 +10,7 @@ from slangnb.errors import BackendError, CallError
 from slangnb.runtime.current import has_session, session
 from slangnb.runtime.tensors import SCALARS, check_extent, extent
 from slangnb.views import reduce
+from slangnb.views.array_source import ArraySource
 from slangnb.views.axes import Arrangement, Axes, arrange
 from slangnb.views.device import Cells, Reader
 from slangnb.views.device_layout import View
@@ -19,7 +20,6 @@ from slangnb.views.measure import Array, Histogram, Stats
 from slangnb.views.model import PairModel, Panel, drawn_as, is_colour, join_panels, said_last_axis
 from slangnb.views.source import (
     LARGEST_READ,
-    ArraySource,
     Number,
     Source,
     Window,

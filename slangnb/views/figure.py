@@ -251,7 +251,7 @@ def to_png(models: PairModel | Sequence[PairModel], dpi: int = DPI, *, title: st
     Examples
     --------
     >>> import numpy as np
-    >>> from slangnb.views.model import pair_model
+    >>> from slangnb.views.array_source import pair_model
     >>> to_png(pair_model(np.array([1.0, 2.0]), name="x"))[1:4]
     b'PNG'
     """

@@ -81,7 +81,7 @@ def flow_model(models: Sequence[PairModel]) -> FlowModel:
     Examples
     --------
     >>> import numpy as np
-    >>> from slangnb.views.model import pair_model
+    >>> from slangnb.views.array_source import pair_model
     >>> w = pair_model(np.array([3.0, 4.0]), np.array([0.0, 0.5]), name="w")
     >>> model = flow_model([w])
     >>> model.rows[0].ratio, model.decades
@@ -173,7 +173,7 @@ def plain(model: FlowModel) -> str:
     Examples
     --------
     >>> import numpy as np
-    >>> from slangnb.views.model import pair_model
+    >>> from slangnb.views.array_source import pair_model
     >>> print(plain(flow_model([pair_model(np.array([3.0, 4.0]), np.array([0.0, 0.5]), name="w")])))
     tensor  elements      norm  norm of gradient  ratio  zeros  NaN
     w       float64 (2,)  5     0.5               0.1    0, 1   0, 0
@@ -223,7 +223,7 @@ class FlowView(StillView):
     Examples
     --------
     >>> import numpy as np
-    >>> from slangnb.views.model import pair_model
+    >>> from slangnb.views.array_source import pair_model
     >>> FlowView([pair_model(np.array([3.0, 4.0]), name="w")])
     tensor  elements      norm  norm of gradient  ratio  zeros  NaN
     w       float64 (2,)  5     –                 –      0      0

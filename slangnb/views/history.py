@@ -59,7 +59,7 @@ class History(LiveView):
     Examples
     --------
     >>> import numpy as np
-    >>> from slangnb.views.model import pair_model
+    >>> from slangnb.views.array_source import pair_model
     >>> history = History(limit=4)
     >>> for step in range(9):
     ...     history.add([pair_model(np.array([1.0, 0.5**step]), np.array([0.0, 2.0]), name="x")])
@@ -150,7 +150,7 @@ class History(LiveView):
         Examples
         --------
         >>> import numpy as np
-        >>> from slangnb.views.source import source
+        >>> from slangnb.views.sources import source
         >>> x = np.array([3.0, 4.0])
         >>> history = History(sources=[source(x, "x")])
         >>> history.update()

@@ -57,7 +57,7 @@ def sections(models: Sequence[PairModel]) -> str:
     Examples
     --------
     >>> import numpy as np
-    >>> from slangnb.views.model import pair_model
+    >>> from slangnb.views.array_source import pair_model
     >>> "a &lt; b" in sections([pair_model(np.array(1.0), name="a < b")])
     True
     """

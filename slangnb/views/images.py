@@ -84,7 +84,7 @@ def with_gamma(model: PairModel, gamma: float = 2.2) -> PairModel:
     Examples
     --------
     >>> import numpy as np
-    >>> from slangnb.views.model import pair_model
+    >>> from slangnb.views.array_source import pair_model
     >>> model = with_gamma(pair_model(np.full((8, 8, 3), 2.0), name="light"), 2.2)
     >>> model.value.kind, model.caption
     ('rgb', 'last axis drawn as 3 components; gamma 2.2; numbers above 1 are cut')

@@ -1,6 +1,6 @@
 """What a pair view shows, as plain data: no drawing, no device, no browser.
 
-`pair_model` turns two arrays into frozen dataclasses; everything that draws reads those and decides nothing.
+Frozen dataclasses hold what is drawn and said; everything that draws reads those and decides nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from slangnb.views.measure import (
     measure,
 )
 from slangnb.views.reduce import Kind, Layout
-from slangnb.views.text import dtype_words, elements, number
+from slangnb.views.text import elements, number
 
 Role = Literal["value", "gradient"]
 #: Said of an image of floats that would be colours, were all of its numbers between 0 and 1.
@@ -274,60 +274,6 @@ def _notes(value: Panel, gradient: Panel | None) -> str:
     elif gradient is not None and gradient.remark:
         parts.append(f"gradient: {gradient.remark}")
     return join_words(*parts)
-
-
-def pair_model(
-    value: Array,
-    gradient: Array | None = None,
-    *,
-    name: str,
-    element: tuple[int, ...] = (),
-    device: str = "",
-    remark: str = "",
-) -> PairModel:
-    """Decide what is drawn of a value and its gradient.
-
-    Parameters
-    ----------
-    value : numpy array, boolean, integer or floating
-        Of the tensor's axes followed by those of its elements.
-    gradient : numpy array of the same shape, or None
-    name : str
-    element : tuple of int
-        Shape of one element: `(3,)` for float3, `()` for a scalar type.
-    device : str
-        Where the tensor lives, as in "llvmpipe".
-    remark : str
-        Added to the caption: what the caller left out.
-
-    Returns
-    -------
-    PairModel
-
-    Raises
-    ------
-    CallError
-        The arrays are complex, hold no numbers, or differ in shape.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> model = pair_model(np.array([1.0, 2.0]), np.zeros(2), name="x")
-    >>> model.value.kind, model.note
-    ('line', 'gradient is 0 everywhere')
-    """
-    check_pair(value, gradient, name)
-    shape = value.shape[: value.ndim - len(element)]
-    stats = measure(value)
-    colour = is_colour(value.dtype, stats)
-    drawn_shape, drawn_element = drawn_as(shape, element)
-    drawn = make_panel(value, reduce.choose(drawn_shape, drawn_element, colour=colour), stats=stats)
-    slope = None
-    if gradient is not None:
-        slope = make_panel(gradient, reduce.choose(drawn_shape, drawn_element), gradient=True)
-    words = dtype_words(value.dtype, element)
-    said = said_last_axis(drawn_element, colour) if drawn_element != element else ""
-    return join_panels(drawn, slope, name=name, dtype=words, shape=shape, device=device, said=said, remark=remark)
 
 
 def drawn_as(shape: tuple[int, ...], element: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:

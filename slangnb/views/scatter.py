@@ -75,7 +75,7 @@ def scatter_model(
     value, gradient : numpy arrays of one shape
         Of the tensor's axes followed by those of its elements.
     name, element, device, remark
-        As of `slangnb.views.model.pair_model`.
+        As of `slangnb.views.array_source.pair_model`.
 
     Raises
     ------
@@ -248,7 +248,7 @@ def scatter_view(thing: Any, name: str) -> ScatterView:
     >>> scatter_view(a, "a").model.correlation
     1.0
     """
-    from slangnb.views.adapters import pair_arrays
+    from slangnb.views.sources import pair_arrays
 
     found = pair_arrays(thing, name)
     return ScatterView(

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from slangnb.errors import BackendError, CallError
 from slangnb.views.flow import FlowView, wants_flow
 from slangnb.views.pair import PairView
-from slangnb.views.source import Source, source
-from slangnb.views.sources import rows
+from slangnb.views.source import Source
+from slangnb.views.sources import rows, source
 from slangnb.views.still import Bundle, StillView
 
 if TYPE_CHECKING:

@@ -125,7 +125,7 @@ def extent(model: PairModel) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
     Examples
     --------
-    >>> from slangnb.views.model import pair_model
+    >>> from slangnb.views.array_source import pair_model
     >>> extent(pair_model(np.zeros((8, 5, 700)), name="x")), extent(pair_model(np.zeros((9, 9, 3)), name="x"))
     (((5, 700), ()), ((9, 9), (3,)))
     """

@@ -103,7 +103,7 @@ def size(models: Sequence[PairModel]) -> int:
 
     Examples
     --------
-    >>> from slangnb.views.model import pair_model
+    >>> from slangnb.views.array_source import pair_model
     >>> size([slim(pair_model(np.arange(100.0), name="x"))])
     1203
     """
@@ -138,7 +138,7 @@ def share_limits(frames: Sequence[Frame]) -> tuple[Frame, ...]:
 
     Examples
     --------
-    >>> from slangnb.views.model import pair_model
+    >>> from slangnb.views.array_source import pair_model
     >>> steps = [Frame(i, (pair_model(np.array([0.0, 1.0 + i]), name="x"),)) for i in range(3)]
     >>> [frame.models[0].value.limits.hi for frame in share_limits(steps)]
     [3.0, 3.0, 3.0]
@@ -164,7 +164,7 @@ def fading(frames: Sequence[Frame]) -> tuple[int, ...]:
 
     Examples
     --------
-    >>> from slangnb.views.model import pair_model
+    >>> from slangnb.views.array_source import pair_model
     >>> def steps(last):
     ...     slopes = [8.0, 0.0, last]
     ...     return [Frame(i, (pair_model(np.ones(2), np.full(2, g), name="x"),)) for i, g in enumerate(slopes)]

@@ -1,12 +1,63 @@
-"""Reads what can be shown into a `PairModel`: SlangPy tensors, numpy arrays, numbers and lists of numbers."""
+"""Reads what can be shown: SlangPy tensors, numpy arrays, numbers, lists of numbers, and what has an adapter."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
+from slangnb.errors import CallError
+from slangnb.views.adapters import AdaptedSource, Reading, adapter
+from slangnb.views.array_source import ArraySource
+from slangnb.views.device_source import TensorSource
+from slangnb.views.measure import Array
 from slangnb.views.model import PairModel
-from slangnb.views.source import is_struct, is_tensor, source
+from slangnb.views.source import Source, is_struct, is_tensor
+from slangnb.views.tensor_arrays import struct_rows, tensor_reading
+from slangnb.views.text import no_array
+
+
+def source(thing: Any, name: str) -> Source:
+    """Give the source of what can be shown.
+
+    Parameters
+    ----------
+    thing : slangpy.Tensor or Texture, Parameter, torch.Tensor, numpy array, number, or nested list of numbers
+    name : str
+
+    Returns
+    -------
+    Source
+
+    Raises
+    ------
+    CallError
+        It cannot be drawn: complex, not numeric, a tensor of structs.
+
+    Examples
+    --------
+    >>> source([[1, 2], [3, 4]], "x").probe((1, 0))
+    (3, None)
+    """
+    if is_tensor(thing):
+        return TensorSource(thing, name)
+    read = adapter(thing, name)
+    if read is not None:
+        return AdaptedSource(read, name)
+    array = _array(thing, name)
+    if isinstance(thing, np.ndarray) and array.dtype.kind in "OSUV":
+        raise CallError(
+            f"{name} is an array of dtype {array.dtype}, which holds no numbers to show",
+            remedy="give an array of numbers, as x.astype(np.float32) makes it",
+        )
+    if array.dtype.kind in "OSUV":
+        what = "None" if thing is None else f"of the type {type(thing).__name__!r}"
+        raise CallError(
+            f"{name} is {what}, which holds no numbers to show",
+            remedy="give a tensor, a numpy array or a number; for several write show(a, b)",
+        )
+    return ArraySource(array, name=name)
 
 
 def read(thing: Any, name: str) -> PairModel:
@@ -44,8 +95,6 @@ def rows(thing: Any, name: str) -> Iterator[tuple[str, Any]]:
     [('p.a', 1), ('p.b.c', 2)]
     """
     if is_tensor(thing) and is_struct(thing):
-        from slangnb.views.tensor_arrays import struct_rows
-
         yield from struct_rows(thing, name)
         return
     if not isinstance(thing, Mapping):
@@ -55,3 +104,36 @@ def rows(thing: Any, name: str) -> Iterator[tuple[str, Any]]:
         # "_type" names the Slang type in SlangPy's struct dicts; it is no field.
         if key != "_type":
             yield from rows(part, f"{name}.{key}" if name else str(key))
+
+
+def pair_arrays(thing: Any, name: str) -> Reading:
+    """Read a value and its gradient whole, as a scatter needs them.
+
+    Parameters
+    ----------
+    thing : SlangPy tensor, numpy array, number, nested list, `sn.Parameter`, torch tensor or texture
+    name : str
+
+    Raises
+    ------
+    CallError
+        It holds no numbers, or too many to be read.
+
+    Examples
+    --------
+    >>> pair_arrays([1, 2, 3], "x").value
+    array([1, 2, 3])
+    """
+    read = adapter(thing, name)
+    if read is not None:
+        return read()
+    if is_tensor(thing):
+        return tensor_reading(thing, name)
+    return Reading(_array(thing, name))
+
+
+def _array(thing: Any, name: str) -> Array:
+    try:
+        return np.asarray(thing)
+    except (TypeError, ValueError) as error:
+        raise no_array(name, error) from error

@@ -156,7 +156,7 @@ def alternative(model: PairModel) -> str:
     Examples
     --------
     >>> import numpy as np
-    >>> from slangnb.views.model import pair_model
+    >>> from slangnb.views.array_source import pair_model
     >>> alternative(pair_model(np.arange(4.0), np.array([0, 0, np.nan, 2.0]), name="x"))
     'x: float64 (4,), value from 0 to 3; gradient from 0 to 2, 1 NaN'
     """
@@ -172,7 +172,7 @@ def plain(model: PairModel) -> str:
     Examples
     --------
     >>> import numpy as np
-    >>> from slangnb.views.model import pair_model
+    >>> from slangnb.views.array_source import pair_model
     >>> print(plain(pair_model(np.array([1.0, 2.0, 3.0, 4.0]), name="x")))
     x  float64 (4,)
       value     [1. 2. 3. 4.]  min 1  max 4  mean 2.5  norm 5.477

@@ -19,8 +19,8 @@ from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Browser, Page, expect
 
 from slangnb.views import show
+from slangnb.views.array_source import pair_model
 from slangnb.views.history import History
-from slangnb.views.model import pair_model
 
 # Lab's body is as tall as nothing and cuts off the rest: axe-core takes all that is in it for hidden.
 TALL_BODY = "body { height: 100vh !important; }"

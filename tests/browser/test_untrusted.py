@@ -12,8 +12,8 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from slangnb.views import show
+from slangnb.views.array_source import pair_model
 from slangnb.views.flow import FlowView
-from slangnb.views.model import pair_model
 from slangnb.views.pair import PairView
 
 # No cell of this notebook was run here: nothing in it is trusted.

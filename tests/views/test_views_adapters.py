@@ -9,11 +9,11 @@ import pytest
 
 import slangnb as sn
 from slangnb.errors import CallError
-from slangnb.views.adapters import AdaptedSource, adapter, is_torch, pair_arrays
+from slangnb.views.adapters import AdaptedSource, adapter, is_torch
+from slangnb.views.array_source import ArraySource, pair_model
 from slangnb.views.axes import default_axes
 from slangnb.views.images import LightSource, encode, with_gamma
-from slangnb.views.model import pair_model
-from slangnb.views.source import ArraySource
+from slangnb.views.sources import pair_arrays
 from slangnb.views.tensor_arrays import StructField, struct_fields, struct_rows, tensor_reading
 from slangnb.views.textures import in_numbers, plain_format, texture_array
 

@@ -7,14 +7,15 @@ import numpy as np
 import pytest
 
 from slangnb.views import device_source, frames, show
+from slangnb.views.array_source import ArraySource, pair_model
 from slangnb.views.axes import Axes, default_axes
 from slangnb.views.figure import drawing
 from slangnb.views.frames import Look
 from slangnb.views.images import LightSource
-from slangnb.views.model import pair_model
 from slangnb.views.page import render_both
 from slangnb.views.snapshot_source import SnapshotSource
-from slangnb.views.source import ArraySource, Source, source
+from slangnb.views.source import Source
+from slangnb.views.sources import source
 
 ORANGE = (255, 128, 0)
 WHOLE = (0, 1 << 40)

@@ -18,12 +18,12 @@ from PIL import Image, features
 
 import slangnb
 from slangnb.views import show
+from slangnb.views.array_source import pair_model
 from slangnb.views.compact import compact
 from slangnb.views.dark import DARK_PAPER, dark_ink, darken
 from slangnb.views.figure import drawing
 from slangnb.views.flow import FlowView
 from slangnb.views.history import History
-from slangnb.views.model import pair_model
 from slangnb.views.overlay import data_url, overlay, stored_pictures
 from slangnb.views.page import Drawing, Page, render, render_both
 from slangnb.views.page import drawing as settings

@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 
 from slangnb.views import device_source, reduce
+from slangnb.views.array_source import ArraySource
 from slangnb.views.axes import Axes, default_axes
 from slangnb.views.device import merge, round_up, unpacked
 from slangnb.views.device_layout import View
 from slangnb.views.device_source import TensorSource
 from slangnb.views.model import PairModel, Panel
-from slangnb.views.source import ArraySource, Part, source
+from slangnb.views.source import Part
+from slangnb.views.sources import source
 from slangnb.views.text import plain
 
 

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from PIL import Image
 
+from slangnb.views.array_source import pair_model
 from slangnb.views.figure import page_size, to_png
-from slangnb.views.model import PairModel, pair_model
+from slangnb.views.model import PairModel
 
 MAGENTA = (0xC0, 0x26, 0xD3)
 
@@ -131,7 +132,7 @@ def test_nothing_global_is_changed_or_used() -> None:
 SCRIPT = """
 import hashlib, sys, numpy as np
 from slangnb.views import PairView
-from slangnb.views.model import pair_model
+from slangnb.views.array_source import pair_model
 x = np.sin(np.arange(600.0)).reshape(20, 30)
 x[3, 4] = np.nan
 view = PairView([pair_model(x, x * x, name="x"), pair_model(x[0], name="y")])

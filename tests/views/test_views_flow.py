@@ -9,9 +9,10 @@ from matplotlib.colors import to_hex
 
 from slangnb.errors import CallError
 from slangnb.views import show
+from slangnb.views.array_source import pair_model
 from slangnb.views.flow import MOST_DRAWN, FlowView, flow_model, wants_flow
 from slangnb.views.flow_figure import drawing, page_size
-from slangnb.views.model import PairModel, pair_model
+from slangnb.views.model import PairModel
 from slangnb.views.page import Page, render
 
 RNG = np.random.default_rng(0)

@@ -16,12 +16,13 @@ from PIL import Image
 from slangnb.errors import CallError
 from slangnb.views import history as module
 from slangnb.views import show
+from slangnb.views.array_source import pair_model
 from slangnb.views.figure import to_png
 from slangnb.views.history import History
-from slangnb.views.model import PairModel, pair_model
+from slangnb.views.model import PairModel
 from slangnb.views.page import Page, drawing
 from slangnb.views.snapshots import Frame, share_limits, size, slim, spread, thin, wanted
-from slangnb.views.source import source
+from slangnb.views.sources import source
 
 
 def model(step: int, shape: tuple[int, ...] = (6,), name: str = "x") -> PairModel:

@@ -10,10 +10,10 @@ import pytest
 
 from slangnb.errors import CallError
 from slangnb.views import show
+from slangnb.views.array_source import pair_model
 from slangnb.views.axes import Axes
 from slangnb.views.history import History
 from slangnb.views.history_live import LiveHistory, make_widgets
-from slangnb.views.model import pair_model
 from slangnb.views.quantise import STEPS
 from slangnb.views.snapshot_source import SnapshotSource, extent
 from slangnb.views.snapshots import Frame, slim

@@ -6,7 +6,8 @@ from html.parser import HTMLParser
 
 import numpy as np
 
-from slangnb.views.model import PairModel, pair_model
+from slangnb.views.array_source import pair_model
+from slangnb.views.model import PairModel
 from slangnb.views.pair import PairView
 
 VOID = {"img", "meta"}

@@ -10,11 +10,13 @@ import pytest
 
 from slangnb.errors import CallError
 from slangnb.views import frames, frontend, show
+from slangnb.views.array_source import ArraySource
 from slangnb.views.frames import Look
 from slangnb.views.live import LivePair
 from slangnb.views.pair import PairView
 from slangnb.views.quantise import NAN, NEG_INF, POS_INF, STEPS
-from slangnb.views.source import ArraySource, Source, source
+from slangnb.views.source import Source
+from slangnb.views.sources import source
 
 
 class Page:

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from slangnb.errors import CallError
+from slangnb.views.array_source import pair_model
 from slangnb.views.measure import Limits
-from slangnb.views.model import pair_model
 
 
 def test_value_and_gradient() -> None:

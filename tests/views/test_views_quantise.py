@@ -126,10 +126,10 @@ def test_stored_pictures_are_small_and_look_the_same() -> None:
 
     from PIL import Image
 
+    from slangnb.views.array_source import ArraySource
     from slangnb.views.compact import compact
     from slangnb.views.figure import to_png
     from slangnb.views.pair import PairView
-    from slangnb.views.source import ArraySource
     from slangnb.views.still import STORED_DPI
 
     y, x = np.mgrid[:96, :144].astype(np.float32)

@@ -9,10 +9,11 @@ import pytest
 
 from slangnb.errors import CallError, CompileError, Diagnostic
 from slangnb.views import device_source
+from slangnb.views.array_source import ArraySource
 from slangnb.views.axes import Axes, arrange, default_axes, other_axes, swap, with_axis, with_pick
-from slangnb.views.model import pair_model
+from slangnb.views.model import make_panel
 from slangnb.views.reduce import choose
-from slangnb.views.source import ArraySource, source
+from slangnb.views.sources import source
 
 SHAPES: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
     ((), ()),
@@ -58,14 +59,16 @@ def test_default_axes_are_those_of_choose(shape: tuple[int, ...], element: tuple
 
 
 @pytest.mark.parametrize(("shape", "element"), SHAPES)
-def test_the_default_is_what_pair_model_draws(shape: tuple[int, ...], element: tuple[int, ...]) -> None:
+def test_the_default_is_what_choose_lays_out(shape: tuple[int, ...], element: tuple[int, ...]) -> None:
     value = np.random.default_rng(0).standard_normal(shape + element)
     found = ArraySource(value, value, name="x", element=element)
-    wanted = pair_model(value, value, name="x", element=element)
+    layout = choose(found.shape, found.element)
+    wanted = make_panel(value, layout), make_panel(value, layout, gradient=True)
     for model in (found.model(), found.model(default_axes(found.shape, found.element))):
-        assert (model.caption, model.dtype, model.shape) == (wanted.caption, wanted.dtype, wanted.shape)
-        for (_, one), (_, other) in zip(model.panels, wanted.panels, strict=True):
+        assert model.shape == shape
+        for (_, one), other in zip(model.panels, wanted, strict=True):
             assert (one.kind, one.text, one.stats, one.limits) == (other.kind, other.text, other.stats, other.limits)
+            assert (one.caption, one.labels, one.steps) == (other.caption, other.labels, other.steps)
             np.testing.assert_array_equal(one.array, other.array)
 
 
@@ -270,7 +273,7 @@ s = Session({backend!r}, guard=False)
 set_session(s)
 import slangpy as spy
 from slangnb.views import show, mimebundle
-from slangnb.views.source import source
+from slangnb.views.sources import source
 x = spy.Tensor.zeros(s.device, (1100, 1000), "float")
 y = spy.Tensor.zeros(s.device, (3,), "float")
 sources = [source(x, "x"), source(y, "y")]

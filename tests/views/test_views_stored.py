@@ -15,10 +15,10 @@ import pytest
 from PIL import Image
 
 from slangnb.views import PairView, frontend, show, stored
+from slangnb.views.array_source import ArraySource
 from slangnb.views.compact import compact
 from slangnb.views.figure import to_png
 from slangnb.views.frontend import Keys
-from slangnb.views.source import ArraySource
 from slangnb.views.still import STORED_DPI
 
 

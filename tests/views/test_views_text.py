@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from slangnb.views.model import pair_model
+from slangnb.views.array_source import pair_model
 from slangnb.views.text import alternative, dtype_words, elements, number, plain
 
 
