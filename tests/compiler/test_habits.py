@@ -184,7 +184,7 @@ def test_lint_knows_bases_that_are_never_negative(base: str) -> None:
     [
         "float f(float x) { return pow(x, 2); }",
         "[Differentiable] float f(float x) { return pow(x, 2.5); }",
-        "[Differentiable] float f(float x) { return no_diff pow(x, 2); }",
+        "[Differentiable] float f(float x) { return detach(pow(x, 2)); }",
         "float pow(float x, int n) { return x; }\n[Differentiable] float f(float x) { return pow(x, 2); }",
     ],
 )

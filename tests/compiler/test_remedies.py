@@ -281,7 +281,7 @@ CASES: dict[str, tuple[str, int, str, str, str]] = {
     ),
     "no_diff of a value": (
         DIFF + "float f(float x) { return no_diff(x); }",
-        3, "no_diff", "write `detach(x)` for a value; `no_diff` stands before a call: `no_diff f(x)`",
+        3, "no_diff", "write `detach(x)` for a value; `no_diff f(x)` calls a function that has no derivative",
         DIFF + "float f(float x) { return detach(x); }",
     ),
     "interface with a derivative": (

@@ -30,9 +30,9 @@ def m(session: Any) -> Any:
 @pytest.mark.parametrize("name", ["squared", "cubed", "outer"])
 def test_negative_bases_are_refused(m: Any, name: str) -> None:
     for _ in range(2):
-        with pytest.raises(sn.GradientError, match="takes pow of a negative number as 0 in derivatives"):
+        with pytest.raises(sn.GradientError, match="takes pow of a negative number"):
             sn.grad(m[name], "x")(X)
-    with pytest.raises(sn.GradientError, match="takes pow of a negative number as 0 in derivatives"):
+    with pytest.raises(sn.GradientError, match="takes pow of a negative number"):
         sn.jvp(m[name], {"x": X}, {"x": np.ones_like(X)})
     x = sn.tensor(X, grad=True)
     y = m[name](x, _result="tensor").with_grads()

@@ -86,7 +86,7 @@ def lost_in_assignment(case: Case, _: re.Match[str]) -> str:
 
 def misplaced_no_diff(_: Case, __: re.Match[str]) -> str:
     """E38031."""
-    return "write `detach(x)` for a value; `no_diff` stands before a call: `no_diff f(x)`"
+    return "write `detach(x)` for a value; `no_diff f(x)` calls a function that has no derivative"
 
 
 def conformance(_: Case, match: re.Match[str]) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from slangnb.compiler.advice.division import whole_divisions
 from slangnb.compiler.advice.loops import differentiable, functions, inside, loops, most_rounds, rounds
 from slangnb.compiler.advice.powers import power, whole
+from slangnb.compiler.advice.vocabulary import DERIVED
 from slangnb.compiler.finding import finding
 from slangnb.compiler.reading.declarations import Declaration, declarations
 from slangnb.compiler.reading.scan import Positions
@@ -66,6 +67,7 @@ def lint(source: Source) -> tuple[Diagnostic, ...]:
         _loops,
         _fmod,
         _powers,
+        _no_diff,
         _fields,
         _divisions,
     )
@@ -199,7 +201,7 @@ def _powers(text: _Text) -> Iterator[Diagnostic]:
     everything = list(functions(text.declared))
     for function in filter(differentiable, everything) if all(f.name != "pow" for f in everything) else ():
         for k in inside(tokens, function):
-            if tokens.text(k) != "pow" or tokens.text(k + 1) != "(" or tokens.text(k - 1) == "no_diff":
+            if tokens.text(k) != "pow" or tokens.text(k + 1) != "(" or tokens.text(k - 2) == "detach":
                 continue
             parts = tokens.split(k + 2, min(tokens.partner[k + 1], len(tokens.items)))
             if len(parts) != 2 or not whole(tokens.words(*parts[1])) or _never_negative(tokens, *parts[0]):
@@ -225,6 +227,34 @@ def _never_negative(tokens: Tokens, start: int, stop: int) -> bool:
         return len(given) == 2 and given[0] == given[1]
     bounds = given if name == "max" else given[1:2] if name == "clamp" else ()
     return name in _POSITIVE or any(re.match(r"[\d.]", b) and _NUMBER.fullmatch(b) for b in bounds)
+
+
+def _no_diff(text: _Text) -> Iterator[Diagnostic]:
+    """Warn of ``no_diff`` before calls and variables that have a derivative: it does not take that away."""
+    tokens, everything = text.tokens, list(functions(text.declared))
+    derived = {f.name.split("::")[-1] for f in everything if differentiable(f)}
+    derived |= DERIVED - {f.name for f in everything}
+    for function in filter(differentiable, everything):
+        for k in inside(tokens, function):
+            if tokens.text(k) != "no_diff":
+                continue
+            first = k + 1
+            while tokens.text(first) == "(":
+                first += 1
+            name, opening = tokens.text(first), first + 1
+            if tokens.text(opening) == "(" and name in derived:
+                call = tokens.words(first, min(tokens.partner[opening] + 1, len(tokens.items)))
+                what, remedy = f"the gradient of `{call}`", f"write `detach({call})`"
+            elif first == k + 1 and re.fullmatch(r"[A-Za-z_]\w*", tokens.text(opening)):
+                variable = tokens.text(opening)
+                what, remedy = (
+                    f"the gradient of the variable `{variable}`",
+                    f"write `detach(...)` around what `{variable}` is",
+                )
+            else:
+                continue
+            message = f"`no_diff` does not stop {what}: it lets a function be called that has none."
+            yield text.warn(tokens.items[k].start, len("no_diff"), message, remedy)
 
 
 def _divisions(text: _Text) -> Iterator[Diagnostic]:

@@ -22,6 +22,17 @@ BUILTINS = tuple(
     """,
     )
 )
+#: Functions of Slang that have a derivative, also behind ``no_diff``.
+DERIVED = frozenset(
+    re.findall(
+        r"\w+",
+        """
+    abs acos asin atan atan2 clamp cos cosh cross degrees determinant distance dot exp exp2 fma fmod frac length lerp
+    log log10 log2 mad max min mul normalize pow radians rcp reflect rsqrt saturate select sin sinh sqrt tan tanh
+    transpose
+    """,
+    )
+)
 #: How some of Slang's functions are called, by their names.
 CALLS = {
     call.partition("(")[0]: call

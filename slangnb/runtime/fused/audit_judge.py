@@ -20,7 +20,7 @@ MOST_DISAGREEING, MOST_DISAGREEING_NEAR = 0.3, 0.15
 LEAST_FINITE = 4
 #: Share of the terms of a sum that roundings may leave.
 ROUNDING = 1e-5
-POW_OF_NEGATIVE = "Slang 2026.12 takes pow of a negative number as 0 in derivatives"
+POW_OF_NEGATIVE = "Slang 2026.12 takes pow of a negative number, and of one below 1e-6, as 0 in derivatives"
 POW_REMEDY = "write `x * x` for `pow(x, 2)`, or make its first argument positive, as in `pow(abs(x), n)`"
 _VECTORS = re.compile(r"\b(?:float|half|double)[234](?:x[234])?\b|\b(?:vector|matrix)\s*<")
 _POW = re.compile(r"\bpow\s*\(")
