@@ -220,6 +220,10 @@ class GradientWarning(UserWarning):
     """A gradient that may be wrong, or that is zero or not finite; said once, with the likely cause."""
 
 
+class CompileWarning(UserWarning):
+    """What is odd about a source that compiles; a ``%%slang`` cell prints it, other code is given it as a warning."""
+
+
 def _shell_colours() -> tuple[bool, Callable[[str], str]]:
     """Say whether the IPython that shows an error has colours, and what colours Slang code there."""
     module = sys.modules.get("IPython")

@@ -137,7 +137,10 @@ def _load(magics: SlangMagics, rest: list[str]) -> None:
         raise CallError(f"there is no file {path}", remedy=instead_of(path))
     if torch_cells.load_file(magics, path):
         return
-    module = magics.session().load(path)
+    session = magics.session()
+    module = session.load(path, warn=False)
+    for warning in session.take_warnings():
+        print(warning.render())
     notes = magics.export(module, None, None, f"rename it in {Path(path).name} to call it")
     print("; ".join([summary(module), *notes]))
 

@@ -99,6 +99,7 @@ class SlangMagics(Magics):
                 label=label,
                 first_line=2,
                 force=options.force,
+                warn=False,
             )
         except CompileError as error:
             note = still_there(cell, self.shell.user_ns)

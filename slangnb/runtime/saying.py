@@ -18,9 +18,9 @@ _PACKAGE = str(Path(__file__).parent.parent) + os.sep
 _TORCH = f"{os.sep}torch{os.sep}"  # it stands between us and the person where it calls us
 
 
-def warn(message: str) -> None:
-    """Warn of a gradient."""
-    warnings.warn(message, GradientWarning, stacklevel=_depth())
+def warn(message: str, kind: type[Warning] = GradientWarning) -> None:
+    """Warn of a gradient, or of what else `kind` says."""
+    warnings.warn(message, kind, stacklevel=_depth())
 
 
 def warn_once(session: Session, key: Hashable, message: str) -> None:

@@ -17,7 +17,7 @@ from slangnb.devices.cuda import set_current
 from slangnb.devices.guard import Guard
 from slangnb.devices.host_memory import takes_host_addresses
 from slangnb.devices.opening import open_device
-from slangnb.errors import BackendError, CompileError
+from slangnb.errors import BackendError, CompileError, CompileWarning
 from slangnb.runtime import forking
 from slangnb.runtime.building import Builder, for_slangpy
 from slangnb.runtime.entry import Entry
@@ -27,6 +27,7 @@ from slangnb.runtime.fused.pool import Pool
 from slangnb.runtime.guarding import Gate
 from slangnb.runtime.library import Library
 from slangnb.runtime.module import Module
+from slangnb.runtime.saying import warn as say
 from slangnb.runtime.stale import Writes
 
 if TYPE_CHECKING:
@@ -157,6 +158,7 @@ class Session:
         label: str = "",
         first_line: int = 1,
         force: bool = False,
+        warn: bool = True,
     ) -> Module:
         """Compile Slang source text.
 
@@ -177,6 +179,8 @@ class Session:
             Number of the text's first line in diagnostics.
         force : bool
             Compile again though nothing has changed.
+        warn : bool
+            Say what is odd about the source as a `CompileWarning`; else `take_warnings` gives it.
 
         Returns
         -------
@@ -192,10 +196,15 @@ class Session:
         if name is not None:
             check_name(name)
         shown = for_slangpy(make_source(source, label or name or "source", first_line, macros))
-        return self._library.compile(shown, name, tuple(map(Path, include)), force)
+        made = self._library.compile(shown, name, tuple(map(Path, include)), force)
+        if warn:
+            self._warn()
+        return made
 
-    def load(self, path: str | Path, *, force: bool = False) -> Module:
+    def load(self, path: str | Path, *, force: bool = False, warn: bool = True) -> Module:
         """Compile a ``.slang`` file; loading it again after a change rebuilds what imports it.
+
+        `force` and `warn` are as for `compile`.
 
         Raises
         ------
@@ -205,7 +214,14 @@ class Session:
             As `compile`.
         """
         set_current(self.device)
-        return self._library.load(Path(path).resolve(), force)
+        made = self._library.load(Path(path).resolve(), force)
+        if warn:
+            self._warn()
+        return made
+
+    def _warn(self) -> None:
+        for warning in self.take_warnings():
+            say(warning.render(), CompileWarning)
 
     def take_broken(self) -> list[tuple[str, CompileError]]:
         """Give the modules that do not compile any more since this was last asked, with the reason."""

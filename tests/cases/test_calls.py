@@ -313,7 +313,7 @@ float by_vector_swapped(int row, int col, Tensor<float, 2> a) { return a[int2(co
 
 
 def test_016_index_order(session: Any) -> None:
-    m = session.compile(INDEX)
+    m = session.compile(INDEX, warn=False)
     warnings = [w for w in session.take_warnings() if "int2" in w.source]
     assert warnings and "last axis" in f"{warnings[0].message} {warnings[0].remedy}"
     a = sn.tensor(iota(2, 3))

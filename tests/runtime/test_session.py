@@ -32,9 +32,20 @@ def test_diagnostics_have_the_lines_of_the_cell(session: Any) -> None:
 def test_warnings_are_given_once(session: Any) -> None:
     session.take_warnings()
     text = "float warn_once(float x) { int i = x; return i; }"
-    session.compile(text)
+    session.compile(text, warn=False)
     assert [w.code for w in session.take_warnings()] == ["E30081"]
-    session.compile(text)
+    session.compile(text, warn=False)
+    assert session.take_warnings() == []
+
+
+def test_scripts_are_warned_at_their_own_line(session: Any, tmp_path: Path) -> None:
+    text = "[Differentiable] float warned(float x) { return pow(x, 2); }"
+    with pytest.warns(sn.CompileWarning, match=r"(?s)is 0 where the base is negative.*write `x \* x`") as said:
+        session.compile(text)
+    assert said[0].filename == __file__
+    (tmp_path / "warned.slang").write_text(text.replace("warned", "warned_too"))
+    with pytest.warns(sn.CompileWarning, match="warned.slang"):
+        session.load(tmp_path / "warned.slang")
     assert session.take_warnings() == []
 
 
