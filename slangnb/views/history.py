@@ -9,20 +9,9 @@ from typing import TYPE_CHECKING, Any
 from slangnb.errors import CallError
 from slangnb.views import stored
 from slangnb.views.alive import LiveView
+from slangnb.views.kept import Kept
 from slangnb.views.model import PairModel
-from slangnb.views.snapshots import (
-    Frame,
-    Norms,
-    fading,
-    norms,
-    same_tensors,
-    share_limits,
-    size,
-    slim,
-    spread,
-    thin,
-    wanted,
-)
+from slangnb.views.snapshots import Frame, Norms, fading, spread
 from slangnb.views.source import Source
 from slangnb.views.still import checked_path, table
 from slangnb.views.text import number
@@ -31,27 +20,20 @@ if TYPE_CHECKING:
     from slangnb.views.live import LivePair
     from slangnb.views.page import Drawing
 
-#: The curves of norms are drawn from at most so many steps.
-MOST_NORMS = 2048
 #: Frames of a saved page, and of a GIF.
 PAGE_FRAMES, GIF_FRAMES = 24, 32
 
 
 class History(LiveView):
-    """Snapshots of tensors and their gradients over steps, bounded in number and in bytes.
+    """Snapshots of tensors and their gradients over steps, shown.
 
     Where a browser watches, it comes alive: the pair view at the last step, with a slider to the other steps and a
     button to play them. What the notebook stores is a picture of three steps and the norms over all of them.
 
-    When it is full, every second snapshot is dropped, and from then on only every second one is taken: what is kept
-    always spans all steps evenly. The last step is always there.
-
     Parameters
     ----------
-    limit : int
-        At most so many snapshots, at least 3.
-    limit_bytes : int
-        At most so many bytes of them; the first and the last are always kept.
+    kept : Kept, optional
+        Where the snapshots go, which bounds their number and their bytes.
     title : str
     sources : sequence of Source
         What `update` reads.
@@ -60,7 +42,8 @@ class History(LiveView):
     --------
     >>> import numpy as np
     >>> from slangnb.views.array_source import pair_model
-    >>> history = History(limit=4)
+    >>> from slangnb.views.kept import Kept
+    >>> history = History(Kept(limit=4))
     >>> for step in range(9):
     ...     history.add([pair_model(np.array([1.0, 0.5**step]), np.array([0.0, 2.0]), name="x")])
     >>> history.steps
@@ -72,27 +55,16 @@ class History(LiveView):
       step 8  norm 1  norm of gradient 2
     """
 
-    def __init__(
-        self, limit: int = 64, limit_bytes: int = 64 << 20, title: str = "", sources: Sequence[Source] = ()
-    ) -> None:
-        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 3:
-            raise CallError(f"a history of {limit!r} snapshots", remedy="keep at least 3, as in History(limit=64)")
-        if isinstance(limit_bytes, bool) or not isinstance(limit_bytes, int) or limit_bytes < 1:
-            raise CallError(f"limit_bytes is {limit_bytes!r}", remedy="give a number of bytes, as in 64 << 20")
+    def __init__(self, kept: Kept | None = None, title: str = "", sources: Sequence[Source] = ()) -> None:
         super().__init__()
-        self.limit, self.limit_bytes = limit, limit_bytes
+        self._kept = Kept() if kept is None else kept
         self._title = title
         self._sources = tuple(sources)
-        self._kept: tuple[Frame, ...] = ()
-        self._latest: Frame | None = None
-        self._norms: tuple[Norms, ...] = ()
-        self._last_norms: Norms | None = None
-        self._count, self._stride, self._norm_stride = 0, 1, 1
 
     @property
     def title(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The title, or the names of the tensors."""
-        names = [] if self._latest is None else [model.name for model in self._latest.models]
+        names = [] if self._kept.latest is None else [model.name for model in self._kept.latest.models]
         return self._title or f"history of {', '.join(names)}" if names else "history"
 
     def add(self, models: Sequence[PairModel], step: int | None = None) -> None:
@@ -110,29 +82,7 @@ class History(LiveView):
         CallError
             There are no tensors, or others than before, or the step is not after the last.
         """
-        if not models:
-            raise CallError("no tensors were given to keep", remedy="write history.add([model])")
-        last = self._latest
-        if last is not None and not same_tensors(last.models, models):
-            raise CallError(
-                "these are not the tensors that the history holds: names and shapes must stay the same",
-                remedy="make a History for each set of tensors",
-            )
-        number_ = step if step is not None else 0 if last is None else last.step + 1
-        if last is not None and number_ <= last.step:
-            raise CallError(f"step {number_} does not come after step {last.step}", remedy="add steps in their order")
-        self._latest = Frame(number_, tuple(slim(model) for model in models))
-        self._last_norms = norms(number_, models)
-        if wanted(self._count, self._stride):
-            self._kept = (*self._kept, self._latest)
-        if wanted(self._count, self._norm_stride):
-            self._norms = (*self._norms, self._last_norms)
-        self._count += 1
-        # The last one, where it is not one of those kept, needs a place too.
-        while len(self._kept) > 2 and (len(self.steps) > self.limit or self.nbytes > self.limit_bytes):
-            self._kept, self._stride = thin(self._kept), 2 * self._stride
-        if len(self._norms) > MOST_NORMS:
-            self._norms, self._norm_stride = thin(self._norms), 2 * self._norm_stride
+        self._kept.add(models, step)
         for drawn in ("_png", "_stored"):
             vars(self).pop(drawn, None)
         for widget in self._widgets:
@@ -168,51 +118,44 @@ class History(LiveView):
         self.add([one.model() for one in self._sources], step)
 
     def __len__(self) -> int:
-        return len(self._snapshots)
-
-    @property
-    def _snapshots(self) -> tuple[Frame, ...]:
-        if self._latest is None or self._kept[-1].step == self._latest.step:
-            return self._kept
-        return (*self._kept, self._latest)
+        return len(self._kept.snapshots)
 
     @property
     def steps(self) -> tuple[int, ...]:
         """The steps that are kept, the last among them."""
-        return tuple(frame.step for frame in self._snapshots)
+        return self._kept.steps
 
     @property
     def count(self) -> int:
         """How many snapshots were taken, those that were dropped among them."""
-        return self._count
+        return self._kept.count
 
     @property
     def nbytes(self) -> int:
         """Bytes of all snapshots."""
-        return sum(size(frame.models) for frame in self._snapshots)
+        return self._kept.nbytes
 
     @property
     def frames(self) -> tuple[Frame, ...]:
         """The snapshots, with limits that all of them share."""
-        return share_limits(self._snapshots)
+        return self._kept.frames
 
     @property
     def norms(self) -> tuple[Norms, ...]:
         """The norms over the steps, up to the last."""
-        last = self._last_norms
-        return self._norms if last is None or self._norms[-1].step == last.step else (*self._norms, last)
+        return self._kept.norms
 
     def __repr__(self) -> str:
-        if self._latest is None:
+        if self._kept.latest is None:
             return "history without steps"
-        names = ", ".join(" ".join(model.name.split()) for model in self._latest.models)
-        lines = [f"{len(self)} of {self._count} steps of {names}, from {self.steps[0]} to {self.steps[-1]}"]
-        shown = [self._snapshots[i] for i in spread(len(self), 3)]
+        names = ", ".join(" ".join(model.name.split()) for model in self._kept.latest.models)
+        lines = [f"{len(self)} of {self.count} steps of {names}, from {self.steps[0]} to {self.steps[-1]}"]
+        shown = [self._kept.snapshots[i] for i in spread(len(self), 3)]
         for frame in shown:
             for model in frame.models:
                 name = f"  {model.name}" if len(frame.models) > 1 else ""
                 lines.append(
-                    f"  step {frame.step}{name}" + "".join(f"  {word} {value}" for word, value in _norms(model))
+                    f"  step {frame.step}{name}" + "".join(f"  {word} {value}" for word, value in _norm_words(model))
                 )
         return "\n".join(lines)
 
@@ -225,19 +168,19 @@ class History(LiveView):
         CallError
             There are no steps yet.
         """
-        if self._latest is None:
+        if self._kept.latest is None:
             raise CallError("the history has no steps yet", remedy="call history.update or history.add first")
         return super().widget
 
     @property
     def _rows(self) -> int:
-        return 0 if self._latest is None else len(self._latest.models)
+        return 0 if self._kept.latest is None else len(self._kept.latest.models)
 
     def _make(self, key: str) -> list[LivePair]:
         # anywidget is only needed, and only imported, where there is something to be alive in.
         from slangnb.views.history_live import make_widgets
 
-        return make_widgets(lambda: self._snapshots, key)
+        return make_widgets(lambda: self._kept.snapshots, key)
 
     def measure(self) -> None:
         """Snapshots do not change: there is nothing to take before other code writes to the tensors."""
@@ -264,7 +207,7 @@ class History(LiveView):
             The ending is another one, the folder is not there, or there are no steps.
         """
         target = checked_path(path, (".png", ".gif", ".html"))
-        if self._latest is None:
+        if self._kept.latest is None:
             raise CallError("the history has no steps yet", remedy="call history.add first")
         if target.suffix.lower() != ".gif":
             return super().save(target)
@@ -283,25 +226,25 @@ class History(LiveView):
         return drawing(self._chosen(3), self.norms, self.title, self._caption())
 
     def _caption(self) -> str:
-        if self._latest is None:
+        if self._kept.latest is None:
             return "no steps yet"
         said = f"steps {', '.join(str(frame.step) for frame in self._chosen(3))}; one scale for all steps"
-        if fading(self._snapshots):
+        if fading(self._kept.snapshots):
             said += "; a gradient that falls by more than 10 times has a scale for each step"
-        return said + (f"; {len(self)} of {self._count} steps kept" if len(self) < self._count else "")
+        return said + (f"; {len(self)} of {self.count} steps kept" if len(self) < self.count else "")
 
     def _alternative(self) -> str:
         said = [f"{self.title}: {self._caption()}"]
         for frame in self._chosen(3):
             for model in frame.models:
-                words = ", ".join(f"{word} {value}" for word, value in _norms(model))
+                words = ", ".join(f"{word} {value}" for word, value in _norm_words(model))
                 said.append(f"step {frame.step}, {model.name}: {words}")
         return ". ".join(said)
 
     def _table(self) -> str:
         head = ("step", "tensor", "norm", "norm of gradient")
         rows = [
-            (str(frame.step), model.name, *(value for _, value in _norms(model, always=True)))
+            (str(frame.step), model.name, *(value for _, value in _norm_words(model, always=True)))
             for frame in self._chosen(PAGE_FRAMES)
             for model in frame.models
         ]
@@ -313,7 +256,7 @@ class History(LiveView):
         return page(self._chosen(PAGE_FRAMES), self._fragment, self.title)
 
 
-def _norms(model: PairModel, always: bool = False) -> list[tuple[str, str]]:
+def _norm_words(model: PairModel, always: bool = False) -> list[tuple[str, str]]:
     sides = [("norm", model.value), ("norm of gradient", model.gradient)]
     found = [(word, None if side is None else side.stats.norm) for word, side in sides if side is not None or always]
     return [(word, "–" if value is None else number(value)) for word, value in found]

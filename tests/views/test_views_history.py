@@ -1,4 +1,4 @@
-"""History: bounded in number and bytes, even over the steps, on one scale, and the same on every run."""
+"""History: the steps that are kept on one scale, saved as a picture, a GIF and a page, the same on every run."""
 
 import io
 import json
@@ -8,8 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from matplotlib.text import Text
 from PIL import Image
 
@@ -19,9 +17,10 @@ from slangnb.views import show
 from slangnb.views.array_source import pair_model
 from slangnb.views.figure import to_png
 from slangnb.views.history import History
+from slangnb.views.kept import Kept
 from slangnb.views.model import PairModel
 from slangnb.views.page import Page, drawing
-from slangnb.views.snapshots import Frame, share_limits, size, slim, spread, thin, wanted
+from slangnb.views.snapshots import Frame
 from slangnb.views.sources import source
 
 
@@ -30,92 +29,11 @@ def model(step: int, shape: tuple[int, ...] = (6,), name: str = "x") -> PairMode
     return pair_model(value, value * 0.5**step, name=name)
 
 
-def filled(steps: int, shape: tuple[int, ...] = (6,), limit: int = 64, limit_bytes: int = 64 << 20) -> History:
-    made = History(limit, limit_bytes)
+def filled(steps: int, shape: tuple[int, ...] = (6,)) -> History:
+    made = History()
     for step in range(steps):
         made.add([model(step, shape)])
     return made
-
-
-def test_thin_keeps_every_second_from_the_first() -> None:
-    assert thin([]) == ()
-    assert thin([1]) == (1,)
-    assert thin([0, 1, 2, 3]) == (0, 2)
-
-
-@given(st.integers(0, 400), st.integers(3, 20))
-def test_what_is_kept_is_even_and_bounded(steps: int, limit: int) -> None:
-    kept: tuple[int, ...] = ()
-    stride = 1
-    for count in range(steps):
-        if wanted(count, stride):
-            kept = (*kept, count)
-        if len(kept) > limit:
-            kept, stride = thin(kept), 2 * stride
-    assert len(kept) <= limit
-    assert kept == tuple(range(0, steps, stride))
-    assert len(kept) > limit // 2 or stride == 1
-
-
-@given(st.integers(0, 300), st.integers(2, 30))
-def test_spread_is_even_with_both_ends(count: int, most: int) -> None:
-    found = spread(count, most)
-    assert len(found) == min(count, most)
-    assert len(set(found)) == len(found)
-    if count:
-        assert (found[0], found[-1]) == (0, count - 1)
-    if count > most:
-        gaps = np.diff(found)
-        assert gaps.max() - gaps.min() <= 1
-
-
-@pytest.mark.parametrize("steps", [1, 2, 3, 8, 9, 10, 63, 100])
-def test_first_and_last_are_always_kept(steps: int) -> None:
-    made = filled(steps, limit=8)
-    assert len(made) <= 8
-    assert (made.steps[0], made.steps[-1]) == (0, steps - 1)
-    assert made.count == steps
-    assert len(made.norms) == steps
-    inner = np.diff(made.steps[:-1])
-    assert len(set(inner.tolist())) <= 1
-
-
-def test_bytes_are_bounded() -> None:
-    one = size([slim(model(0, (32, 32)))])
-    made = filled(50, (32, 32), limit_bytes=5 * one + 1)
-    assert made.nbytes <= 5 * one + 1
-    assert 3 <= len(made) <= 5
-    assert made.steps[-1] == 49
-
-
-def test_a_snapshot_larger_than_the_limit_still_leaves_the_ends() -> None:
-    made = filled(9, (32, 32), limit_bytes=1)
-    assert (made.steps[0], made.steps[-1]) == (0, 8)
-    assert len(made) <= 3
-
-
-def test_snapshots_are_slim_and_true() -> None:
-    full = model(1, (64, 64))
-    less = slim(full)
-    assert size([less]) < 0.6 * size([full])
-    assert np.allclose(less.value.array, full.value.array, rtol=1e-6)
-    near = pair_model(1e6 + 1e-3 * np.arange(9.0), name="x")
-    assert slim(near).value.array.tolist() == near.value.array.tolist()
-    tiny = pair_model(np.arange(9.0) * 1e-40, name="x")
-    assert slim(tiny).value.array.tolist() == tiny.value.array.tolist()
-    marked = slim(pair_model(np.array([[np.nan, 1.0]] * 2), name="x"))
-    assert marked.value.marks.nan.tolist() == [[True, False]] * 2
-
-
-def test_all_frames_share_limits() -> None:
-    frames = filled(5).frames
-    limits = {(f.models[0].value.limits.lo, f.models[0].value.limits.hi) for f in frames}
-    assert limits == {(-5.0, 5.0)}
-    slopes = {f.models[0].gradient.limits for f in frames if f.models[0].gradient is not None}
-    assert len(slopes) == 1
-    slope = slopes.pop()
-    assert slope.symmetric
-    assert slope.lo == -slope.hi == -1.0
 
 
 @pytest.mark.parametrize(("last", "reach"), [(0.2, [2.0, 2.0, 2.0]), (0.1, [2.0, 1.0, 0.1])])
@@ -145,15 +63,6 @@ def _drawn_page(made: History) -> Page:
     return page
 
 
-def test_a_frame_without_finite_elements_does_not_widen_the_limits() -> None:
-    frames = [
-        Frame(0, (pair_model(np.array([[5.0, 6.0]] * 2), name="x"),)),
-        Frame(1, (pair_model(np.full((2, 2), np.nan), name="x"),)),
-    ]
-    shared = share_limits(frames)
-    assert [(f.models[0].value.limits.lo, f.models[0].value.limits.hi) for f in shared] == [(5, 6), (5, 6)]
-
-
 def test_equal_numbers_have_equal_colours_in_all_frames() -> None:
     made = History()
     for peak in (1.0, 10.0):
@@ -170,28 +79,6 @@ def _drawn(frame: Frame) -> bytes:
     return to_png(frame.models, 60)
 
 
-@pytest.mark.parametrize(
-    ("limit", "limit_bytes", "said"), [(2, 99, "at least 3"), (True, 99, "at least 3"), (9, 0, "bytes")]
-)
-def test_limits_that_make_no_sense(limit: int, limit_bytes: int, said: str) -> None:
-    with pytest.raises(CallError, match=said):
-        History(limit, limit_bytes)
-
-
-def test_other_tensors_and_steps_back_are_refused() -> None:
-    made = filled(3)
-    with pytest.raises(CallError, match="not the tensors"):
-        made.add([model(3, (7,))])
-    with pytest.raises(CallError, match="not the tensors"):
-        made.add([model(3, name="y")])
-    with pytest.raises(CallError, match="does not come after"):
-        made.add([model(3)], step=2)
-    with pytest.raises(CallError, match="no tensors"):
-        made.add([])
-    made.add([model(3)], step=10)
-    assert made.steps[-1] == 10
-
-
 def test_a_history_reads_its_sources() -> None:
     x = np.array([3.0, 4.0])
     made = History(sources=[source(x, "x")])
@@ -201,6 +88,16 @@ def test_a_history_reads_its_sources() -> None:
     assert [n.value[0] for n in made.norms] == [5.0, 2.5, 1.25]
     with pytest.raises(CallError, match="no tensors to read"):
         History().update()
+
+
+def test_a_history_shows_what_is_kept() -> None:
+    kept = Kept(limit=3)
+    made = History(kept)
+    for step in range(5):
+        made.add([model(step)])
+    assert (made.steps, len(made), made.count) == (kept.steps, 3, 5)
+    assert made.nbytes == kept.nbytes > 0
+    assert made._caption() == "steps 0, 2, 4; one scale for all steps; 3 of 5 steps kept"
 
 
 def test_without_steps(tmp_path: Path) -> None:

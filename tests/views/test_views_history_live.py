@@ -14,6 +14,7 @@ from slangnb.views.array_source import pair_model
 from slangnb.views.axes import Axes
 from slangnb.views.history import History
 from slangnb.views.history_live import LiveHistory, make_widgets
+from slangnb.views.kept import Kept
 from slangnb.views.quantise import STEPS
 from slangnb.views.snapshot_source import SnapshotSource, extent
 from slangnb.views.snapshots import Frame, slim
@@ -22,7 +23,7 @@ WHOLE = (0, 1 << 40)
 
 
 def history_of(*values: Any, gradient: bool = False, limit: int = 64) -> History:
-    made = History(limit)
+    made = History(Kept(limit))
     for value in values:
         array = np.asarray(value)
         made.add([pair_model(array, -array.astype(np.float64) if gradient else None, name="x")])
