@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 import zlib
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
 from slangnb.errors import CallError
 from slangnb.views import reduce
 from slangnb.views.axes import Arrangement, Axes, arrange
-from slangnb.views.measure import Array, Histogram, Stats, histogram, marks, measure
+from slangnb.views.measure import Array, Measured, marks
 from slangnb.views.model import (
     PairModel,
     Panel,
+    Role,
     check_pair,
     drawn_as,
     is_colour,
@@ -42,28 +42,25 @@ class ArraySource(Source):
         watched: bool = True,
     ) -> None:
         check_pair(value, gradient, name)
-        self._value, self._gradient = value, gradient
+        self._arrays: dict[Role, Array] = {"value": value}
+        if gradient is not None:
+            self._arrays["gradient"] = gradient
         self._shape = value.shape[: value.ndim - len(element)]
         self.shape, self.element = drawn_as(self._shape, element)
         self._split = self.element != element
         self.name, self.device, self.remark = name, device, remark
         self.dtype = dtype_words(value.dtype, element)
         self.has_gradient = gradient is not None
-        self._known: dict[bool, tuple[Stats, list[Histogram | None]]] = {}
+        self._known = self._unmeasured()
         # Whoever made the arrays for this source alone knows that nobody writes to them.
         self._seen = self._state() if watched else None
 
     def model(self, axes: Axes | None = None) -> PairModel:
         """Give what is drawn."""
-        stats, _ = self._measured(self._value, False)
-        colour = is_colour(self._value.dtype, stats)
-        drawn = self._panel(self._value, arrange(axes, self.shape, self.element, colour=colour), False)
-        slope = None
-        if self._gradient is not None:
-            slope = self._panel(self._gradient, arrange(axes, self.shape, self.element), True)
+        colour = is_colour(self._arrays["value"].dtype, self._known["value"].stats)
         return join_panels(
-            drawn,
-            slope,
+            self._panel("value", arrange(axes, self.shape, self.element, colour=colour)),
+            self._panel("gradient", arrange(axes, self.shape, self.element)) if self.has_gradient else None,
             name=self.name,
             dtype=self.dtype,
             shape=self._shape,
@@ -77,17 +74,17 @@ class ArraySource(Source):
         at = arrange(axes, self.shape, self.element, colour=self._colour())
         if at.layout.kind in ("empty", "scalar"):
             raise CallError(f"{self.name} has nothing to zoom into")
-        part = _part(self._value, at)
+        part = _part(self._arrays["value"], at)
         words = reduce.image_words(part.dtype, part.shape[0] if part.ndim == 3 else 1)
         rows, columns, steps = spans(at.layout.kind, part.shape, rows, columns, most, words)
-        read = partial(_cut_part, at=at, rows=rows, columns=columns, steps=steps, most=most)
-        slope = None if self._gradient is None else read(self._gradient, gradient=True)
-        return Window(at.layout.kind, rows, columns, steps, read(self._value, gradient=False), slope)
+        parts = {role: _cut_part(a, role, at, rows, columns, steps, most) for role, a in self._arrays.items()}
+        return Window(at.layout.kind, rows, columns, steps, parts["value"], parts.get("gradient"))
 
     def probe(self, index: tuple[int, ...]) -> tuple[Number, Number | None]:
         """Give one element."""
         check_index(index, self.shape, self.name)
-        return exact(self._value[index]), None if self._gradient is None else exact(self._gradient[index])
+        found = {role: exact(array[index]) for role, array in self._arrays.items()}
+        return found["value"], found.get("gradient")
 
     def changed(self) -> bool:
         """Whether the bytes are others; of large arrays that is not looked at, and the answer is yes."""
@@ -95,39 +92,31 @@ class ArraySource(Source):
 
     def refresh(self) -> None:
         """Forget what was measured."""
-        self._known.clear()
+        self._known = self._unmeasured()
         self._seen = self._state()
 
     def _state(self) -> tuple[int, ...] | None:
-        arrays = [self._value] if self._gradient is None else [self._value, self._gradient]
-        if self._value.size > reduce.LARGE:
+        if self._arrays["value"].size > reduce.LARGE:
             return None
-        return tuple(zlib.crc32(a.tobytes()) for a in arrays)
+        return tuple(zlib.crc32(a.tobytes()) for a in self._arrays.values())
+
+    def _unmeasured(self) -> dict[Role, Measured]:
+        return {role: Measured.of(array) for role, array in self._arrays.items()}
 
     def _colour(self) -> bool:
         """Whether elements are drawn as colours; measuring all numbers for that would take longer than drawing."""
         if self.element not in ((3,), (4,)):
             return False
-        if False not in self._known and self._value.dtype.kind == "f" and self._value.size:
-            low, high = float(self._value.min()), float(self._value.max())
+        value, measured = self._arrays["value"], self._known["value"]
+        if not measured.taken and value.dtype.kind == "f" and value.size:
+            low, high = float(value.min()), float(value.max())
             if math.isfinite(low) and math.isfinite(high):
                 return low >= 0 and high <= 1
-        return is_colour(self._value.dtype, self._measured(self._value, False)[0])
+        return is_colour(value.dtype, measured.stats)
 
-    def _measured(self, array: Array, gradient: bool) -> tuple[Stats, list[Histogram | None]]:
-        if gradient not in self._known:
-            self._known[gradient] = measure(array), []
-        return self._known[gradient]
-
-    def _panel(self, array: Array, at: Arrangement, gradient: bool) -> Panel:
-        stats, counts = self._measured(array, gradient)
-
-        def counted() -> Histogram | None:
-            if not counts:
-                counts.append(histogram(array, stats))
-            return counts[0]
-
-        panel = make_panel(array.transpose(at.order), at.layout, gradient=gradient, stats=stats, counted=counted)
+    def _panel(self, role: Role, at: Arrangement) -> Panel:
+        array = self._arrays[role]
+        panel = make_panel(array.transpose(at.order), at.layout, role=role, measured=self._known[role])
         text = "" if panel.kind == "empty" else elements(array)
         return panel if panel.text == text else replace(panel, text=text)
 
@@ -186,13 +175,12 @@ def _part(array: Array, at: Arrangement) -> Array:
 
 def _cut_part(
     array: Array,
-    *,
+    role: Role,
     at: Arrangement,
     rows: tuple[int, int],
     columns: tuple[int, int],
     steps: tuple[int, int],
     most: int,
-    gradient: bool,
 ) -> Part:
     part = _part(array, at)[..., columns[0] : columns[1]]
     if at.layout.kind == "line":
@@ -201,7 +189,7 @@ def _cut_part(
         low, high, found, _ = reduce.envelope(part, most)
         return Part(single(low), found, single(high))
     part = part[..., rows[0] : rows[1], :]
-    colours = at.layout.kind == "rgb" and not gradient
+    colours = at.layout.kind == "rgb" and role == "value"
     if steps == (1, 1):
         return Part(single(reduce.unit(part) if colours else part), marks(part))
     if colours:
@@ -210,7 +198,7 @@ def _cut_part(
             single(reduce.unit(np.moveaxis(drawn, -1, 0))), found.map(lambda mask: np.stack([mask] * len(part)))
         )
     if part.ndim == 2:
-        drawn, found = reduce.blocks(part, steps, about_zero=gradient)
+        drawn, found = reduce.blocks(part, steps, about_zero=role == "gradient")
         return Part(single(drawn), found)
-    drawn, found = reduce.layers(part, steps, about_zero=gradient)
+    drawn, found = reduce.layers(part, steps, about_zero=role == "gradient")
     return Part(single(drawn), found)

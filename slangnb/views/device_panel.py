@@ -12,8 +12,8 @@ from slangnb.views import reduce
 from slangnb.views.axes import Arrangement
 from slangnb.views.device import Cells, Reader
 from slangnb.views.device_layout import View
-from slangnb.views.measure import Array, Histogram, Marks, Stats, limits, marks
-from slangnb.views.model import Panel, join_words, said_blocks, said_envelope
+from slangnb.views.measure import Array, Marks, Measured, Stats, limits, marks
+from slangnb.views.model import Panel, Role, join_words, said_blocks, said_envelope
 from slangnb.views.source import Part, single
 from slangnb.views.text import elements
 
@@ -43,7 +43,7 @@ def edges(size: int, step: int) -> Edges:
     return np.minimum(np.arange(-(-size // step) + 1) * step, size)
 
 
-def cells_of_all(reader: Reader, at: Arrangement, *, gradient: bool) -> tuple[Cells, Stats] | None:
+def cells_of_all(reader: Reader, at: Arrangement, role: Role) -> tuple[Cells, Stats] | None:
     """Measure a tensor and reduce it in one pass; None where not all of it is drawn, or nothing is reduced."""
     part = part_of(reader.view, at)
     kind = at.layout.kind
@@ -56,16 +56,15 @@ def cells_of_all(reader: Reader, at: Arrangement, *, gradient: bool) -> tuple[Ce
     steps = reduce.block_steps(part.sizes[1], part.sizes[2], reduce.image_words(reader.dtype))
     if steps == (1, 1):
         return None
-    return reader.cells_and_stats(part, *_edges(part, steps), "zero" if gradient else "mean")
+    return reader.cells_and_stats(part, *_edges(part, steps), _mode(role))
 
 
 def device_panel(
     reader: Reader,
     at: Arrangement,
-    stats: Stats,
-    counts: Histogram | None,
+    measured: Measured,
     *,
-    gradient: bool,
+    role: Role,
     cells: Cells | None = None,
 ) -> Panel:
     """Reduce a tensor to what is drawn of it; the arguments are those of `model.make_panel`.
@@ -74,20 +73,20 @@ def device_panel(
     ----------
     reader : Reader
     at : Arrangement
-    stats, counts
-        Of the whole tensor.
-    gradient : bool
+    measured : Measured
+        That of the whole tensor.
+    role : {"value", "gradient"}
     cells : Cells or None
         What `cells_of_all` gave.
     """
     part = part_of(reader.view, at)
-    kind = at.layout.kind
+    kind, stats = at.layout.kind, measured.stats
     words = reduce.image_words(reader.dtype, part.sizes[0])
     steps = (1, 1) if kind == "line" else reduce.block_steps(part.sizes[1], part.sizes[2], words)
     panel = Panel(
         kind=kind,
         array=np.empty(0),
-        limits=limits(stats, symmetric=gradient),
+        limits=limits(stats, symmetric=role == "gradient"),
         marks=Marks(*(np.zeros(0, np.bool_),) * 3),
         stats=stats,
         labels=at.layout.labels,
@@ -102,13 +101,13 @@ def device_panel(
     if steps == (1, 1):
         drawn = reader.gather(part)
         drawn = drawn if kind == "facets" else drawn[0]
-        return replace(panel, array=drawn, marks=marks(drawn), histogram=counts)
-    cells = cells or _blocks(reader, part, steps, gradient, bool(stats.not_finite))
+        return replace(panel, array=drawn, marks=marks(drawn), histogram=measured.histogram)
+    cells = cells or _blocks(reader, part, steps, role, bool(stats.not_finite))
     array, found = cells.drawn, cells.marks
     if kind != "facets":
         array, found = array[0], found.map(itemgetter(0))
     said = join_words(panel.caption, said_blocks(steps, False))
-    return replace(panel, array=array, marks=found, histogram=counts, caption=said)
+    return replace(panel, array=array, marks=found, histogram=measured.histogram, caption=said)
 
 
 def device_part(
@@ -119,7 +118,7 @@ def device_part(
     steps: tuple[int, int],
     most: int,
     *,
-    gradient: bool,
+    role: Role,
     marked: bool,
 ) -> Part:
     """Read a part of what is drawn, reduced to at most `most` pixels in each direction.
@@ -127,7 +126,7 @@ def device_part(
     `marked` is false where it is known that all elements are finite.
     """
     kind = at.layout.kind
-    colours = kind == "rgb" and not gradient
+    colours = kind == "rgb" and role == "value"
     part = part_of(reader.view, at)
     part = part.taken((slice(None), slice(None) if kind == "line" else slice(*rows), slice(*columns)))
     if kind == "line" and steps[1] > 1:
@@ -142,7 +141,7 @@ def device_part(
     if colours:
         array, found = _thinned(reader, part, steps, marked)
         return Part(single(reduce.unit(array)), found.map(lambda mask: np.stack([mask] * len(array))))
-    cells = _blocks(reader, part, steps, gradient, marked)
+    cells = _blocks(reader, part, steps, role, marked)
     if kind in ("facets", "rgb"):
         return Part(single(cells.drawn), cells.marks)
     return Part(single(cells.drawn[0]), cells.marks.map(itemgetter(0)))
@@ -191,8 +190,13 @@ def _thinned(reader: Reader, part: View, steps: tuple[int, int], marked: bool) -
     return array, found.map(lambda mask: np.logical_or.reduce(mask, axis=0))
 
 
-def _blocks(reader: Reader, part: View, steps: tuple[int, int], gradient: bool, marked: bool) -> Cells:
-    return reader.cells(part, *_edges(part, steps), "zero" if gradient else "mean", marked=marked)
+def _blocks(reader: Reader, part: View, steps: tuple[int, int], role: Role, marked: bool) -> Cells:
+    return reader.cells(part, *_edges(part, steps), _mode(role), marked=marked)
+
+
+def _mode(role: Role) -> str:
+    """Say about what the element that is drawn of a block is the most extreme."""
+    return "zero" if role == "gradient" else "mean"
 
 
 def _edges(part: View, steps: tuple[int, int]) -> tuple[Edges, Edges]:

@@ -16,8 +16,8 @@ from slangnb.views.device import Cells, Reader
 from slangnb.views.device_layout import View
 from slangnb.views.device_panel import cells_of_all, device_panel, device_part, element_of, part_of
 from slangnb.views.device_text import KEYS
-from slangnb.views.measure import Array, Histogram, Stats
-from slangnb.views.model import PairModel, Panel, drawn_as, is_colour, join_panels, said_last_axis
+from slangnb.views.measure import Array, Measured
+from slangnb.views.model import PairModel, Panel, Role, drawn_as, is_colour, join_panels, said_last_axis
 from slangnb.views.source import (
     LARGEST_READ,
     Number,
@@ -76,14 +76,16 @@ class TensorSource(Source):
         check_open(self._tensor, self.name)
         self._gradient, self.remark = _gradient(self._tensor)
         self.has_gradient = self._gradient is not None
-        self._known: dict[bool, tuple[Stats, list[Histogram | None]]] = {}
-        self._readers: dict[bool, Reader] = {}
+        self._known: dict[Role, Measured] = {}
+        self._readers: dict[Role, Reader] = {}
         self._inner = None
         owner = session_of(self._tensor.device) if self._large else None
         kept = [self._tensor, *([self._gradient] if self._gradient is not None else [])]
         readers = [r for r in (reader(owner, t) for t in kept) if r is not None] if owner is not None else []
         if len(readers) == len(kept) and all(one.compiles() for one in readers):
-            self._readers = dict(zip((False, True), readers, strict=False))
+            roles: tuple[Role, ...] = ("value", "gradient")
+            self._readers = dict(zip(roles, readers, strict=False))
+            self._known = {role: Measured(one.stats, one.histogram) for role, one in self._readers.items()}
             self.dtype = dtype_words(readers[0].dtype, self._element)
             return
         size = max(math.prod(self._shape) * t.dtype.buffer_layout.stride for t in kept)
@@ -121,8 +123,8 @@ class TensorSource(Source):
         colour = self._colour()
         at = arrange(axes, self.shape, self.element, colour=colour)
         return join_panels(
-            self._panel(False, at, cells[False]),
-            self._panel(True, plain, cells[True]) if self.has_gradient else None,
+            self._panel("value", at, cells["value"]),
+            self._panel("gradient", plain, cells["gradient"]) if self.has_gradient else None,
             name=self.name,
             dtype=self.dtype,
             shape=self._shape,
@@ -139,14 +141,14 @@ class TensorSource(Source):
         for role in self._readers:
             self._measure_while_drawing(role, arrange(axes, self.shape, self.element))
         at = arrange(axes, self.shape, self.element, colour=self._colour())
-        shape = part_of(self._readers[False].view, at).sizes
-        words = reduce.image_words(self._readers[False].dtype, shape[0])
+        shape = part_of(self._readers["value"].view, at).sizes
+        words = reduce.image_words(self._readers["value"].dtype, shape[0])
         rows, columns, steps = spans(at.layout.kind, shape, rows, columns, most, words)
-        parts = [
-            device_part(one, at, rows, columns, steps, most, gradient=role, marked=self._marked(role))
+        parts = {
+            role: device_part(one, at, rows, columns, steps, most, role=role, marked=self._marked(role))
             for role, one in self._readers.items()
-        ]
-        return Window(at.layout.kind, rows, columns, steps, parts[0], parts[1] if self.has_gradient else None)
+        }
+        return Window(at.layout.kind, rows, columns, steps, parts["value"], parts.get("gradient"))
 
     def probe(self, index: tuple[int, ...]) -> tuple[Number, Number | None]:
         """Give one element."""
@@ -154,8 +156,8 @@ class TensorSource(Source):
         if not self._readers:
             return self._arrays().probe(index)
         check_index(index, self.shape, self.name)
-        found = [exact(element_of(self._readers[role], index)) for role in self._readers]
-        return found[0], found[1] if len(found) > 1 else None
+        found = {role: exact(element_of(one, index)) for role, one in self._readers.items()}
+        return found["value"], found.get("gradient")
 
     def changed(self) -> bool:
         """Say yes: SlangPy's tensors do not tell when they are written."""
@@ -183,35 +185,28 @@ class TensorSource(Source):
             )
         return self._inner
 
-    def _marked(self, gradient: bool) -> bool:
-        return gradient not in self._known or bool(self._known[gradient][0].not_finite)
+    def _marked(self, role: Role) -> bool:
+        known = self._known[role]
+        return not known.taken or bool(known.stats.not_finite)
 
     def _colour(self) -> bool:
         # Measuring costs a pass over the tensor, and numbers without components are no colours.
-        return bool(self.element) and is_colour(self._readers[False].dtype, self._measured(False)[0])
+        return bool(self.element) and is_colour(self._readers["value"].dtype, self._known["value"].stats)
 
-    def _measured(self, gradient: bool) -> tuple[Stats, list[Histogram | None]]:
-        if gradient not in self._known:
-            self._known[gradient] = self._readers[gradient].stats(), []
-        return self._known[gradient]
-
-    def _measure_while_drawing(self, gradient: bool, at: Arrangement) -> Cells | None:
+    def _measure_while_drawing(self, role: Role, at: Arrangement) -> Cells | None:
         """Read the numbers once, where they are measured for the first time and all of them are drawn."""
         # Components may be colours, which are drawn otherwise; statistics tell whether they are.
-        if gradient in self._known or self.element:
+        if self._known[role].taken or self.element:
             return None
-        found = cells_of_all(self._readers[gradient], at, gradient=gradient)
+        found = cells_of_all(self._readers[role], at, role)
         if found is None:
             return None
-        self._known[gradient] = found[1], []
-        return found[0]
+        cells, stats = found
+        self._known[role] = Measured.known(stats, self._readers[role].histogram)
+        return cells
 
-    def _panel(self, gradient: bool, at: Arrangement, cells: Cells | None) -> Panel:
-        stats, counts = self._measured(gradient)
-        if at.layout.kind in ("image", "facets") and not counts:
-            counts.append(self._readers[gradient].histogram(stats))
-        found = counts[0] if counts else None
-        return device_panel(self._readers[gradient], at, stats, found, gradient=gradient, cells=cells)
+    def _panel(self, role: Role, at: Arrangement, cells: Cells | None) -> Panel:
+        return device_panel(self._readers[role], at, self._known[role], role=role, cells=cells)
 
 
 def session_of(device: slangpy.Device) -> Session | None:

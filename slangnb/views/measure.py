@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ Mask = NDArray[np.bool_]
 
 #: Largest numbers between these are held by single precision: it neither overflows nor loses its steps.
 SINGLE = (1e-30, 1e30)
+#: How far apart numbers that single precision holds must be, as a part of the largest.
+_CLOSE = 1e-4
 _PIECE = 1 << 20
 _BIGGEST = float(np.finfo(np.float64).max)
 
@@ -103,6 +106,55 @@ class Histogram:
 
     counts: NDArray[np.int64]
     edges: Floats
+
+
+class Measured:
+    """What is measured on a value or a gradient, each when it is first asked for, and once.
+
+    Parameters
+    ----------
+    stats : callable
+        Measures all elements.
+    histogram : callable
+        Counts them; it is given the statistics.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> measured = Measured.of(np.arange(64.0))
+    >>> measured.taken, measured.stats.max, measured.taken
+    (False, 63.0, True)
+    """
+
+    def __init__(self, stats: Callable[[], Stats], histogram: Callable[[Stats], Histogram | None]) -> None:
+        self._measure, self._count = stats, histogram
+
+    @classmethod
+    def of(cls, array: Array) -> Measured:
+        """Measure an array."""
+        return cls(partial(measure, array), partial(histogram, array))
+
+    @classmethod
+    def known(cls, stats: Stats, histogram: Callable[[Stats], Histogram | None]) -> Measured:
+        """Give what needs no measuring but for the histogram."""
+        made = cls(lambda: stats, histogram)
+        made.stats = stats
+        return made
+
+    @property
+    def taken(self) -> bool:
+        """Whether the statistics are known by now."""
+        return "stats" in vars(self)
+
+    @cached_property
+    def stats(self) -> Stats:
+        """Statistics of all elements."""
+        return self._measure()
+
+    @cached_property
+    def histogram(self) -> Histogram | None:
+        """How the elements are spread; None when there is nothing to see."""
+        return self._count(self.stats)
 
 
 def _pieces(array: Array) -> Iterator[Floats]:
@@ -197,6 +249,18 @@ def limits(stats: Stats, *, symmetric: bool = False) -> Limits:
         return Limits(stats.min, stats.max)
     pad = 0.1 * largest or 0.5
     return Limits(max(stats.min - pad, -_BIGGEST), min(stats.max + pad, _BIGGEST))
+
+
+def fits_single(low: float, high: float) -> bool:
+    """Whether single precision holds numbers of this range: not too large, too small or too close for it.
+
+    Examples
+    --------
+    >>> fits_single(-2.0, 3.0), fits_single(5.0, 5.0), fits_single(1e6, 1e6 + 1), fits_single(0.0, 1e-40)
+    (True, True, False, False)
+    """
+    largest = max(abs(low), abs(high))
+    return not largest or (SINGLE[0] < largest < SINGLE[1] and not 0 < high - low < _CLOSE * largest)
 
 
 def marks(array: Array) -> Marks:

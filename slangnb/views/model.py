@@ -5,7 +5,6 @@ Frozen dataclasses hold what is drawn and said; everything that draws reads thos
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -14,17 +13,7 @@ import numpy as np
 from slangnb.compiler.reflection import REAL
 from slangnb.errors import CallError
 from slangnb.views import reduce
-from slangnb.views.measure import (
-    Array,
-    Histogram,
-    Limits,
-    Marks,
-    Stats,
-    histogram,
-    limits,
-    marks,
-    measure,
-)
+from slangnb.views.measure import Array, Histogram, Limits, Marks, Measured, Stats, limits, marks
 from slangnb.views.reduce import Kind, Layout
 from slangnb.views.text import elements, number
 
@@ -159,9 +148,8 @@ def make_panel(
     array: Array,
     layout: Layout,
     *,
-    gradient: bool = False,
-    stats: Stats | None = None,
-    counted: Callable[[], Histogram | None] | None = None,
+    role: Role = "value",
+    measured: Measured | None = None,
 ) -> Panel:
     """Reduce an array to what is drawn of it, and measure it.
 
@@ -171,12 +159,10 @@ def make_panel(
         Of the tensor's axes followed by those of its elements.
     layout : Layout
         From `slangnb.views.reduce.choose`.
-    gradient : bool
-        Centre the limits on zero, and keep the elements farthest from zero.
-    stats : Stats or None
-        Those of `array`, where they are known.
-    counted : callable or None
-        Gives the histogram of `array`, where it is known.
+    role : {"value", "gradient"}
+        The limits of a gradient are centred on zero, and the elements farthest from zero are kept of it.
+    measured : Measured or None
+        That of `array`, where there is one.
 
     Returns
     -------
@@ -186,20 +172,20 @@ def make_panel(
     --------
     >>> import numpy as np
     >>> from slangnb.views.reduce import choose
-    >>> panel = make_panel(np.array([3.0, -4.0]), choose((2,)), gradient=True)
+    >>> panel = make_panel(np.array([3.0, -4.0]), choose((2,)), role="gradient")
     >>> panel.kind, panel.limits
     ('line', Limits(lo=-4.0, hi=4.0, symmetric=True))
     """
-    stats = measure(array) if stats is None else stats
+    measured = Measured.of(array) if measured is None else measured
     part = array[layout.index] if layout.index else array
     if layout.kind == "facets":
         part = np.moveaxis(part, -1, 0)
     panel = Panel(
         kind=layout.kind,
         array=part,
-        limits=limits(stats, symmetric=gradient),
+        limits=limits(measured.stats, symmetric=role == "gradient"),
         marks=marks(part),
-        stats=stats,
+        stats=measured.stats,
         labels=layout.labels,
         text=elements(array),
         caption=layout.caption,
@@ -207,9 +193,9 @@ def make_panel(
     if layout.kind == "line":
         panel = _line(panel)
     elif layout.kind in ("image", "facets", "rgb"):
-        panel = _image(panel, gradient)
+        panel = _image(panel, role)
         if layout.kind != "rgb":
-            panel = replace(panel, histogram=histogram(array, stats) if counted is None else counted())
+            panel = replace(panel, histogram=measured.histogram)
     elif layout.kind == "empty":
         panel = replace(panel, text="")
     # What changes in the caller's array later must not change the picture.
@@ -240,7 +226,7 @@ def said_blocks(steps: tuple[int, int], colours: bool) -> str:
     return f"each pixel shows the {which} of {steps[0]} x {steps[1]} elements" if steps != (1, 1) else ""
 
 
-def _image(panel: Panel, gradient: bool) -> Panel:
+def _image(panel: Panel, role: Role) -> Panel:
     image = panel.array
     rows, columns = image.shape[1:] if panel.kind == "facets" else image.shape[:2]
     steps = reduce.block_steps(rows, columns, reduce.image_words(image.dtype, image.size // (rows * columns)))
@@ -249,9 +235,9 @@ def _image(panel: Panel, gradient: bool) -> Panel:
     if steps == (1, 1):
         return panel
     if panel.kind == "image":
-        drawn, found = reduce.blocks(image, steps, about_zero=gradient)
+        drawn, found = reduce.blocks(image, steps, about_zero=role == "gradient")
     else:
-        drawn, found = reduce.layers(image, steps, about_zero=gradient)
+        drawn, found = reduce.layers(image, steps, about_zero=role == "gradient")
     said = said_blocks(steps, False)
     return replace(panel, array=drawn, marks=found, steps=steps, caption=join_words(panel.caption, said))
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from slangnb.views.measure import SINGLE, Array, Limits, Mask
+from slangnb.views.measure import Array, Limits, Mask, fits_single
 from slangnb.views.model import PairModel, Panel, Role
 
 T = TypeVar("T")
@@ -91,11 +91,9 @@ def _single(array: Array, panel: Panel) -> Array:
     low, high = panel.stats.min, panel.stats.max
     if array.dtype != np.float64 or low is None or high is None or panel.kind == "scalar":
         return array
-    largest = max(abs(low), abs(high))
-    # Numbers that differ by less than single precision tells apart stay as they are.
-    near = high - low < 1e-4 * largest
-    inside = largest == 0 or SINGLE[0] < largest < SINGLE[1]
-    return array.astype(np.float32) if inside and not near else array
+    # Equal numbers stay exact, as those that single precision does not hold.
+    equal = low == high != 0
+    return array.astype(np.float32) if fits_single(low, high) and not equal else array
 
 
 def size(models: Sequence[PairModel]) -> int:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from slangnb.errors import CallError
 from slangnb.views import reduce
 from slangnb.views.axes import Axes
-from slangnb.views.measure import SINGLE, Array, Marks
+from slangnb.views.measure import Array, Marks, fits_single
 from slangnb.views.model import PairModel
 from slangnb.views.reduce import Kind
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     import slangpy
 
 Floats = NDArray[np.float32] | NDArray[np.float64]
-#: How far apart numbers that are drawn in single precision are, as a part of the largest.
-_CLOSE = 1e-4
 #: Bytes that are read of what is not reduced where it lies.
 LARGEST_READ = 256 << 20
 Number = float | int | bool | tuple[float | int | bool, ...]
@@ -160,9 +158,7 @@ def single(array: Array) -> Floats:
     """Give what is drawn in single precision, where its numbers are not too large, too small or too close for that."""
     if array.dtype == np.float64:
         finite = array[np.isfinite(array)]
-        low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
-        largest = max(abs(low), abs(high))
-        if largest and (not SINGLE[0] < largest < SINGLE[1] or 0 < high - low < _CLOSE * largest):
+        if finite.size and not fits_single(float(finite.min()), float(finite.max())):
             return np.ascontiguousarray(array)
     return np.ascontiguousarray(array, dtype=np.float32)
 

@@ -103,6 +103,8 @@ def test_snapshots_are_slim_and_true() -> None:
     assert slim(near).value.array.tolist() == near.value.array.tolist()
     tiny = pair_model(np.arange(9.0) * 1e-40, name="x")
     assert slim(tiny).value.array.tolist() == tiny.value.array.tolist()
+    assert slim(pair_model(np.full(9, 0.1), name="x")).value.array.tolist() == [[0.1] * 9]
+    assert slim(pair_model(np.zeros(9), name="x")).value.array.dtype == np.float32
     marked = slim(pair_model(np.array([[np.nan, 1.0]] * 2), name="x"))
     assert marked.value.marks.nan.tolist() == [[True, False]] * 2
 

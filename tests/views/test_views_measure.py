@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from slangnb.views.measure import Limits, Stats, histogram, limits, marks, measure
+from slangnb.views.measure import Histogram, Limits, Measured, Stats, fits_single, histogram, limits, marks, measure
+from slangnb.views.source import single
 
 
 def test_statistics_are_exact() -> None:
@@ -124,3 +125,46 @@ def test_histogram_counts_every_finite_element() -> None:
     assert found.edges[-1] == 1.0
     assert histogram(np.ones(100), measure(np.ones(100))) is None
     assert histogram(np.arange(3.0), measure(np.arange(3.0))) is None
+
+
+def test_what_is_measured_is_measured_once_and_when_it_is_asked_for() -> None:
+    array, done = np.arange(128.0), []
+
+    def stats() -> Stats:
+        done.append("stats")
+        return measure(array)
+
+    def counts(of: Stats) -> Histogram | None:
+        done.append("histogram")
+        return histogram(array, of)
+
+    measured = Measured(stats, counts)
+    assert not measured.taken
+    assert measured.histogram is measured.histogram
+    assert measured.stats == measure(array)
+    assert measured.taken
+    assert done == ["stats", "histogram"]
+    known = Measured.known(measure(array), counts)
+    assert known.taken
+    assert known.histogram is not None
+    assert known.histogram.counts.tolist() == [2] * 64
+    assert done[2:] == ["histogram"]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "fits"),
+    [
+        (0.0, 0.0, True),
+        (-3.0, 5.0, True),
+        (0.1, 0.1, True),
+        (1.0, 1.001, True),
+        (1.0, 1.00001, False),
+        (-1e31, 0.0, False),
+        (-1e308, 1e308, False),
+        (0.0, 1e-31, False),
+    ],
+)
+def test_what_single_precision_holds(low: float, high: float, fits: bool) -> None:
+    assert fits_single(low, high) is fits
+    array = np.array([low, high, np.nan])
+    assert single(array).dtype == (np.float32 if fits else np.float64)

@@ -63,7 +63,7 @@ def test_the_default_is_what_choose_lays_out(shape: tuple[int, ...], element: tu
     value = np.random.default_rng(0).standard_normal(shape + element)
     found = ArraySource(value, value, name="x", element=element)
     layout = choose(found.shape, found.element)
-    wanted = make_panel(value, layout), make_panel(value, layout, gradient=True)
+    wanted = make_panel(value, layout), make_panel(value, layout, role="gradient")
     for model in (found.model(), found.model(default_axes(found.shape, found.element))):
         assert model.shape == shape
         for (_, one), other in zip(model.panels, wanted, strict=True):
