@@ -15,6 +15,7 @@ from slangnb.runtime.fused.sums import storage
 from slangnb.runtime.tensors import SCALARS
 from slangnb.views import device_text as text
 from slangnb.views.device_layout import View
+from slangnb.views.device_pieces import COUNTS, KEYS, REALS
 from slangnb.views.measure import Array, Floats, Histogram, Marks, Stats, histogram_edges
 from slangnb.views.reduce import TIE
 
@@ -71,7 +72,7 @@ class Reader:
         self.dtype: np.dtype[Any] = np.dtype(SCALARS.get(scalar, scalar))
         self.bytes_read = 0
         self._session, self._buffer, self._stored = session, buffer, stored
-        self._key = text.KEYS[scalar]
+        self._key = KEYS[scalar]
         self._scratch: dict[str, slangpy.Buffer] = {}
         self._last: tuple[tuple[object, ...], Cells] | None = None
 
@@ -98,11 +99,11 @@ class Reader:
         self._bind_records([stage], threads)
         fold, wanted = self._fold_stats(threads)
         reals, counts = self._run([stage, fold], wanted)
-        return merge(reals.reshape(-1, text.REALS), counts.reshape(-1, text.COUNTS), flat.count, scale)
+        return merge(reals.reshape(-1, REALS), counts.reshape(-1, COUNTS), flat.count, scale)
 
     def _bind_records(self, stages: list[Stage], records: int) -> None:
-        reals = self._room("reals", 8 * text.REALS * records)
-        counts = self._room("counts", 4 * text.COUNTS * records)
+        reals = self._room("reals", 8 * REALS * records)
+        counts = self._room("counts", 4 * COUNTS * records)
         for stage in stages:
             stage.put("reals", reals)
             stage.put("counts", counts)
@@ -114,10 +115,10 @@ class Reader:
         fold.set("records", records)
         fold.set("threads", few)
         self._bind_records([fold], records)
-        reals, counts = (self._room(name, 8 * text.REALS * few) for name in ("few_reals", "few_counts"))
+        reals, counts = (self._room(name, 8 * REALS * few) for name in ("few_reals", "few_counts"))
         fold.put("few_reals", reals)
         fold.put("few_counts", counts)
-        return fold, [(reals, np.float64, text.REALS * few), (counts, np.uint32, text.COUNTS * few)]
+        return fold, [(reals, np.float64, REALS * few), (counts, np.uint32, COUNTS * few)]
 
     def histogram(self, stats: Stats) -> Histogram | None:
         """Count all finite elements between the smallest and the largest, as `measure.histogram` does."""
@@ -181,7 +182,7 @@ class Reader:
         stages, wanted, shape, records, scale = self._cells(part, down, across, mode)
         fold, more = self._fold_stats(records)
         drawn, reals, counts = self._run([*stages, fold], [wanted[0], *more])
-        stats = merge(reals.reshape(-1, text.REALS), counts.reshape(-1, text.COUNTS), part.count, scale)
+        stats = merge(reals.reshape(-1, REALS), counts.reshape(-1, COUNTS), part.count, scale)
         # Marks are as many bytes as a tenth of the picture, and most tensors have none.
         words = self._run([], wanted[1:])[0] if stats.not_finite else None
         cells = _drawn(drawn, words, shape, mode)

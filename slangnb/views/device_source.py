@@ -15,7 +15,7 @@ from slangnb.views.axes import Arrangement, Axes, arrange
 from slangnb.views.device import Cells, Reader
 from slangnb.views.device_layout import View
 from slangnb.views.device_panel import cells_of_all, device_panel, device_part, element_of, part_of
-from slangnb.views.device_text import KEYS
+from slangnb.views.device_pieces import KEYS
 from slangnb.views.measure import Array, Measured
 from slangnb.views.model import PairModel, Panel, Role, drawn_as, is_colour, join_panels, said_last_axis
 from slangnb.views.source import (
