@@ -157,5 +157,5 @@ def leaf(**changes: Any) -> Leaf:
     ],
 )
 def test_when(job: dict[str, Any], count: int, texts: list[str], want: int) -> None:
-    x = Argument(Parameter("x", leaf().type), True, (job.pop("leaf", leaf()),))
+    x = Argument(Parameter("x", leaf().type), (job.pop("leaf", leaf()),))
     assert block_of(Job("f", (), (x,), (), "forward", **job), count, texts) == want

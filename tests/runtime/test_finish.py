@@ -19,7 +19,7 @@ IN_PROCESS = Facts("software", True, lambda kernel, count: None, ("float f(float
 
 def call(shape: tuple[int, ...], leaf: Leaf, held: Held) -> tuple[Job, Gathered]:
     """Make the reverse job of ``f(x)``."""
-    arguments = (Argument(Parameter("x", FLOAT), True, (leaf,)),)
+    arguments = (Argument(Parameter("x", FLOAT), (leaf,)),)
     outputs = (Output("", FLOAT, "result"),)
     given = (Given(leaf, held, ("x",), "x"),)
     return Job("f", ("m",), arguments, outputs, "reverse", True), Gathered(arguments, outputs, given, (), shape)

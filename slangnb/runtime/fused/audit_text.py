@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from slangnb.compiler.reflection import PLAIN_KINDS, REAL, Parameter, Signature, TypeInfo, declare, plain_name
+from slangnb.compiler.reflection import PLAIN_KINDS, REAL, Parameter, Signature, TypeInfo, declare
+from slangnb.runtime.fused.derivatives import declare_derivative, forward_call, plain_call, reverse_call
 from slangnb.runtime.fused.job import Output, components, derivative_components, outputs_of
 
 ENTRY = "slangnb_audit"
@@ -13,6 +14,8 @@ THREADS = 64
 #: What the kernel leaves of each sample and argument: the derivative by forward and by reverse mode, and the sum of the
 #: magnitudes of their terms; the sum of the results as the function gives them, and as forward mode does.
 NUMBERS = 5
+
+_Call = tuple[str, Sequence[Parameter], Sequence[Output], Mapping[str, str]]
 
 
 def numbers_of(t: TypeInfo) -> list[tuple[str, str]] | None:
@@ -58,12 +61,13 @@ def audit_text(call: str, modules: Sequence[str], prelude: str, signature: Signa
     lines = _loads(parameters)
     for o in outputs:
         if o.derivable:
-            lines += [f"{_derivative(o.type, f'sn_u_{o.mark}')};"]
+            lines += [f"{declare_derivative(o.type, f'sn_u_{o.mark}')};"]
             lines += [f"sn_u_{o.mark}{c} = {s}(1.0);" for c, s in derivative_components(o.type)]
-    lines += [*_plain(call, parameters, outputs), *_reverse(call, parameters, outputs)]
+    called = (call, parameters, outputs, {p.name: f"sn_v_{p.name}" for p in parameters})
+    lines += [*plain_call(*called), *reverse_call(*called)]
     asked = asked_of(signature)
     for k, p in enumerate(asked):
-        lines += ["{", *("    " + line for line in _forward(call, p, k, signature, outputs)), "}"]
+        lines += ["{", *("    " + line for line in _forward(called, p, k, len(asked))), "}"]
     body = "\n".join("    " + line for line in lines)
     imports = "\n".join(f"import {m};" for m in modules)
     return f"""{imports}
@@ -77,10 +81,6 @@ void {ENTRY}(uint3 sn_thread : SV_DispatchThreadID, StructuredBuffer<float> sn_r
 {body}
 }}
 """
-
-
-def _derivative(t: TypeInfo, name: str) -> str:
-    return declare(t, name) if t.kind != "struct" else f"{plain_name(t.name)}.Differential {name}"
 
 
 def _loads(parameters: Sequence[Parameter]) -> list[str]:
@@ -98,57 +98,17 @@ def _loads(parameters: Sequence[Parameter]) -> list[str]:
     return lines
 
 
-def _plain(call: str, parameters: Sequence[Parameter], outputs: Sequence[Output]) -> list[str]:
-    """Call the function itself."""
-    lines, passed = [], []
-    for p in parameters:
-        name = f"sn_o_{p.name}" if p.io != "in" else f"sn_v_{p.name}"
-        if p.io != "in":
-            lines += [f"{declare(p.type, name)};", *([f"{name} = sn_v_{p.name};"] if p.io == "inout" else [])]
-        passed.append(name)
-    run = f"{call}({', '.join(passed)});"
-    return [*lines, f"let sn_o_0 = {run}" if any(not o.name for o in outputs) else run]
-
-
-def _reverse(call: str, parameters: Sequence[Parameter], outputs: Sequence[Output]) -> list[str]:
-    lines, passed = [], []
-    for p in parameters:
-        if p.io == "out":
-            passed += [f"sn_u_{p.name}"] if p.derivable else []
-        elif p.derivable:
-            extra = f", sn_u_{p.name}" if p.io == "inout" else ""
-            lines.append(f"var sn_p_{p.name} = diffPair(sn_v_{p.name}{extra});")
-            passed.append(f"sn_p_{p.name}")
-        else:
-            passed.append(f"sn_v_{p.name}")
-    if any(not o.name and o.derivable for o in outputs):
-        passed.append("sn_u_0")
-    return [*lines, f"bwd_diff({call})({', '.join(passed)});"]
-
-
-def _forward(call: str, moved: Parameter, k: int, signature: Signature, outputs: Sequence[Output]) -> list[str]:
+def _forward(called: _Call, moved: Parameter, k: int, asked: int) -> list[str]:
     """Move one argument; compare how far the results rise with what its gradient says."""
-    parts = derivative_components(moved.type)
+    outputs, parts = called[2], derivative_components(moved.type)
     weights = [f"{1.0 + 0.25 * j}" for j in range(len(parts))]
-    lines = [f"{_derivative(moved.type, 'sn_t')};"]
+    lines = [f"{declare_derivative(moved.type, 'sn_t')};"]
     lines += [f"sn_t{c} = {s}({w});" for (c, s), w in zip(parts, weights, strict=True)]
-    passed = []
-    for p in signature.parameters:
-        name = f"sn_q_{p.name}"
-        if p.io == "out":
-            kind = f"DifferentialPair<{plain_name(p.type.name)}> {name}" if p.derivable else declare(p.type, name)
-            lines.append(f"{kind};")
-        elif p.derivable:
-            lines.append(f"var {name} = diffPair(sn_v_{p.name}{', sn_t' if p is moved else ''});")
-        else:
-            lines += [f"{declare(p.type, name)};", f"{name} = sn_v_{p.name};"]
-        passed.append(name)
-    run = f"fwd_diff({call})({', '.join(passed)});"
-    lines.append(f"let sn_q_0 = {run}" if any(not o.name for o in outputs) else run)
+    lines += forward_call(*called, {moved.name: "sn_t"}, "sn_q_")
     rises = [f"float(sn_q_{o.mark}.d{c})" for o in outputs if o.derivable for c, _ in derivative_components(o.type)]
     says = [f"float(sn_p_{moved.name}.d{c}) * {w}" for (c, _), w in zip(parts, weights, strict=True)]
     # For a value that is changed in place, the pair of reverse mode holds the gradient of what it was before.
-    at = f"(sn_i * {len(asked_of(signature))} + {k}) * {NUMBERS}"
+    at = f"(sn_i * {asked} + {k}) * {NUMBERS}"
     sizes = [f"abs({term})" for term in (*rises, *says)]
     reals = [(o.mark, c) for o in outputs if o.derivable for c, _ in derivative_components(o.type)]
     plain, primal = [f"float(sn_o_{mark}{c})" for mark, c in reals], [f"float(sn_q_{mark}.p{c})" for mark, c in reals]

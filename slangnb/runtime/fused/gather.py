@@ -68,7 +68,7 @@ def gather(
         if slot is None:
             if p.io != "out":
                 raise NotFusedError(f"{p.name!r} has a default value")
-            arguments.append(Argument(p, p.derivable))
+            arguments.append(Argument(p))
             continue
         wanted = _is_wanted(signature.name, p, wrt)
         if p.type.kind == "tensor":
@@ -81,7 +81,7 @@ def gather(
         found = _leaves(signature.name, p, p.name, p.type, slot.value, (slot.place,), p.derivable and wanted, device)
         if p.name in tangents:
             found += _tangents(signature.name, p, tangents[p.name], found, device)
-        arguments.append(Argument(p, p.derivable))
+        arguments.append(Argument(p))
         given += found
     shape = broadcast_shape(signature.name, given)
     outputs = outputs_of(signature.returns, signature.parameters)
@@ -233,7 +233,7 @@ def _tensor(
         kind = t.name.split("<")[0]  # a concrete DiffTensor has a gradient, wanted or not
     bound = f"{kind}<{plain_name(t.element)}, {t.dims}>"
     given = GivenTensor(p.name, t, (slot.place,), kind == "DiffTensor", wanted)
-    return Argument(p, False, tensor=bound), given
+    return Argument(p, tensor=bound), given
 
 
 def _filled(a: Argument, given: list[Given]) -> Argument:

@@ -66,8 +66,6 @@ class Argument:
     ----------
     parameter : Parameter
         What the function declares.
-    pair : bool
-        Whether derivative functions take it as a `DifferentialPair`.
     leaves, tangents : tuple of Leaf
         What fills its value, and its tangent in forward mode.
     tensor : str
@@ -76,7 +74,6 @@ class Argument:
     """
 
     parameter: Parameter
-    pair: bool
     leaves: tuple[Leaf, ...] = ()
     tangents: tuple[Leaf, ...] = ()
     tensor: str = ""

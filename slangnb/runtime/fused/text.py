@@ -12,8 +12,9 @@ All names in a kernel begin with ``sn_``, so that they hide no function: ``sn_v_
 
 from __future__ import annotations
 
-from slangnb.compiler.reflection import TypeInfo, declare, plain_name
+from slangnb.compiler.reflection import Parameter, TypeInfo, declare, plain_name
 from slangnb.runtime.fused.blocks import block_name, blocks_read, blocks_written, in_block, output_in_block
+from slangnb.runtime.fused.derivatives import declare_derivative, forward_call, plain_call, reverse_call
 from slangnb.runtime.fused.job import (
     GROUP,
     Argument,
@@ -208,8 +209,7 @@ def _where(leaf: Leaf) -> str:
 
 def _zeroed(t: TypeInfo, name: str) -> list[str]:
     """Declare a variable of a type's derivative, zero in all parts."""
-    kind = declare(t, name) if t.kind != "struct" else f"{plain_name(t.name)}.Differential {name}"
-    return [f"{kind};", *(f"{name}{c} = {s}(0.0);" for c, s in derivative_components(t))]
+    return [f"{declare_derivative(t, name)};", *(f"{name}{c} = {s}(0.0);" for c, s in derivative_components(t))]
 
 
 def _upstream(job: Job, o: Output) -> list[str]:
@@ -256,17 +256,7 @@ def _places(job: Job) -> list[str]:
 
 def _values(job: Job) -> list[str]:
     """Call the function; sum and store its results."""
-    lines, passed = [], []
-    for a in job.arguments:
-        if a.parameter.io == "in":
-            passed.append(_value_of(a))
-            continue
-        lines.append(f"{declare(a.parameter.type, 'sn_o_' + a.name)};")
-        if a.parameter.io == "inout":
-            lines.append(f"sn_o_{a.name} = sn_v_{a.name};")
-        passed.append(f"sn_o_{a.name}")
-    call = f"{job.call}({', '.join(passed)});"
-    lines.append(f"let sn_o_0 = {call}" if _returns(job) else call)
+    lines = plain_call(*_call(job))
     kind = "double" if job.double else "float"
     for o in job.outputs:
         if job.value and not o.silent:
@@ -278,12 +268,13 @@ def _values(job: Job) -> list[str]:
     return lines
 
 
-def _value_of(a: Argument) -> str:
-    return f"sn_in_{a.name}" if a.tensor and not a.wants_tensor_gradient else f"sn_v_{a.name}"
-
-
-def _returns(job: Job) -> bool:
-    return any(not o.name for o in job.outputs)
+def _call(job: Job) -> tuple[str, list[Parameter], tuple[Output, ...], dict[str, str]]:
+    """Give what the calls of `derivatives` are written of."""
+    values = {
+        a.name: f"sn_in_{a.name}" if a.tensor and not a.wants_tensor_gradient else f"sn_v_{a.name}"
+        for a in job.arguments
+    }
+    return job.call, [a.parameter for a in job.arguments], job.outputs, values
 
 
 def _store(job: Job, o: Output, place: str, variable: str) -> list[str]:
@@ -296,20 +287,7 @@ def _store(job: Job, o: Output, place: str, variable: str) -> list[str]:
 
 def _reverse(job: Job) -> list[str]:
     """Call the derivative; store or sum the gradients."""
-    lines, passed = [], []
-    for a in job.arguments:
-        if a.parameter.io == "out":
-            # What has no derivative is no parameter of the derivative either.
-            passed += [f"sn_u_{a.name}"] if a.pair else []
-        elif a.pair:
-            extra = f", sn_u_{a.name}" if a.parameter.io == "inout" else ""
-            lines.append(f"var sn_p_{a.name} = diffPair(sn_v_{a.name}{extra});")
-            passed.append(f"sn_p_{a.name}")
-        else:
-            passed.append(_value_of(a))
-    if any(not o.name and o.derivable for o in job.outputs):
-        passed.append("sn_u_0")
-    lines.append(f"bwd_diff({job.call})({', '.join(passed)});")
+    lines = reverse_call(*_call(job))
     for a in job.arguments:
         for leaf in a.leaves:
             if leaf.wanted:
@@ -344,24 +322,8 @@ def _gradient(job: Job, leaf: Leaf, d: str) -> list[str]:
 
 def _tangent(job: Job) -> list[str]:
     """Call the forward derivative; store values and tangents."""
-    lines, passed = [], []
-    for a in job.arguments:
-        name = f"sn_p_{a.name}"
-        if a.parameter.io != "in" and not a.pair:
-            lines.append(f"{declare(a.parameter.type, name)};")
-            lines += [f"{name} = sn_v_{a.name};"] if a.parameter.io == "inout" else []
-            passed.append(name)
-        elif a.parameter.io == "out":
-            lines.append(f"DifferentialPair<{plain_name(a.parameter.type.name)}> {name};")
-            passed.append(name)
-        elif a.pair:
-            extra = f", sn_t_{a.name}" if a.tangents else ""
-            lines.append(f"var {name} = diffPair(sn_v_{a.name}{extra});")
-            passed.append(name)
-        else:
-            passed.append(_value_of(a))
-    call = f"fwd_diff({job.call})({', '.join(passed)});"
-    lines.append(f"let sn_p_0 = {call}" if _returns(job) else call)
+    tangents = {a.name: f"sn_t_{a.name}" for a in job.arguments if a.tangents}
+    lines = forward_call(*_call(job), tangents, "sn_p_")
     for o in job.outputs:
         name = f"sn_p_{o.mark}"
         lines += _store(job, o, f"sn_out_o_{o.mark}", f"{name}.p" if o.derivable else name)
