@@ -349,7 +349,7 @@ def leaves(argument: str, t: TypeInfo, value: Any) -> list[tuple[str, TypeInfo, 
     if isinstance(value, dict):
         found = []
         for key, inner in value.items():
-            if not str(key).startswith("_"):
+            if key in t.fields or not str(key).startswith("_"):  # others, such as `_type`, are for SlangPy
                 found += leaves(f"{argument}.{key}", t.fields.get(key, TypeInfo("", "other")), inner)
         return found
     return [(argument, t, value)]

@@ -202,6 +202,17 @@ def test_a_parameter_in_a_dict_changed_after_the_result_is_refused(module: Any, 
         module.line.bwds(fields, x, _result=y)
 
 
+def test_fields_whose_names_begin_with_an_underscore_count(session: Any, ones: Any) -> None:
+    m = session.compile(
+        "struct P : IDifferentiable { float _a; }\n[Differentiable] float f(P p, float x) { return p._a * p._a * x; }"
+    )
+    x, a = sn.tensor(X, grad=True), sn.Parameter(3.0)
+    backward(m.f, {"_a": x}, 2.0, ones=ones)
+    assert x.grad.to_numpy().tolist() == [4, 8, 12]
+    backward(m.f, {"_a": a}, sn.tensor(X), ones=ones)
+    assert a.grad == 36.0
+
+
 def test_new_seeds_in_a_training_loop_are_taken(module: Any) -> None:
     a, x = sn.Parameter(2.0), sn.tensor(X, grad=True)
     for k in range(100):
