@@ -43,7 +43,7 @@ def value_and_grad_by_slangpy(
     inputs, outputs = {}, {}
     for slot in bound.slots:
         p = slot.parameter
-        if p.io == "out" or p.type.access in ("write", "read_write"):
+        if p.io == "out" or p.writes_by_index:
             outputs[p.name] = _fresh(callee.name, slot, session)
         else:
             wanted = p.name in wrt if wrt is not None else True

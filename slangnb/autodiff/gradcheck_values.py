@@ -123,7 +123,7 @@ class Values:
         for slot in self.callee.bound.slots:
             p = slot.parameter
             named[p.name] = plain_input(p.type, arguments[p.name])
-            if p.io == "out" or p.type.access in ("write", "read_write"):
+            if p.io == "out" or p.writes_by_index:
                 before = slot.value.to_numpy()
                 named[p.name] = made = like(slot.value)  # the caller's own tensor is not to change
                 made.copy_from_numpy(before if p.type.access == "read_write" else np.zeros_like(before))

@@ -204,7 +204,7 @@ def check_outputs(callee: Callee) -> None:
     """Refuse a function none of whose results has a derivative."""
     signature = callee.bound.signature
     outputs = outputs_of(signature.returns, signature.parameters)
-    tensors = any(p.type.access in ("write", "read_write") for p in signature.parameters)
+    tensors = any(p.writes_by_index for p in signature.parameters)
     if not tensors and not any(derivative_components(o.type) and o.type.differentiable for o in outputs):
         what = f"returns {signature.returns.name}, which has no derivative" if outputs else "returns nothing"
         raise GradientError(

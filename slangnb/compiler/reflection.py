@@ -83,6 +83,16 @@ class Parameter:
         return self.type.differentiable and not self.no_diff
 
     @property
+    def writes_by_index(self) -> bool:
+        """Whether it is a tensor that the function may write elements of."""
+        return self.type.access in ("write", "read_write")
+
+    @property
+    def is_written(self) -> bool:
+        """Whether the function may write to it, as an output or by index."""
+        return self.io != "in" or self.writes_by_index
+
+    @property
     def why_not(self) -> str:
         """Say why none flow, as in ``it is no_diff``."""
         return "is no_diff" if self.no_diff else f"has type {plain_name(self.type.name)}, which has no derivative"

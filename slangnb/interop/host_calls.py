@@ -113,7 +113,7 @@ class HostCall:
         if function.target.require() is not self._loaded:
             raise compiled_again(function.info.name)
         callee = find(function, (), named, "backward()")
-        if any(p.type.access in ("write", "read_write") for p in callee.bound.signature.parameters):
+        if any(p.writes_by_index for p in callee.bound.signature.parameters):
             reason = "it writes to a tensor by index"
             return value_and_grad_by_slangpy(function, callee, wrt, "sum", _weights(seeds), reason)[1]
         seed = next(iter(seeds.values())) if len(seeds) == 1 else dict(seeds)
@@ -159,7 +159,7 @@ def written(info: FunctionInfo) -> list[Parameter]:
     """List the parameters that a function writes to: outputs, and tensors that it writes by index."""
     if info.signature is None:
         return []
-    return [p for p in info.signature.parameters if p.io != "in" or p.type.access in ("write", "read_write")]
+    return [p for p in info.signature.parameters if p.is_written]
 
 
 def _numeric(function: str, made: Any, scalar: str) -> np.ndarray:

@@ -181,7 +181,7 @@ def _in_graph(read: TorchArguments, path: Path, t: Any) -> Any:
     the function lets no derivative through goes detached.
     """
     p, function = read.parameters.get(path[0]), read.function
-    if p is not None and p.type.access in ("write", "read_write"):
+    if p is not None and p.writes_by_index:
         if p.type.access == "read_write" and t.requires_grad and torch.is_grad_enabled():
             raise GradientError(
                 f"{function.info.name}: {p.name!r} is read and written by index, and requires a gradient",

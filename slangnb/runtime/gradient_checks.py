@@ -13,7 +13,7 @@ from slangnb.errors import GradientError
 from slangnb.runtime.binding import EXTRAS, Bound, Slot, fitting
 from slangnb.runtime.checks import batched, has_gradient, leaves
 from slangnb.runtime.fused.access import broadcasts
-from slangnb.runtime.parameter import Parameter as Shared
+from slangnb.runtime.takers import places, takers
 from slangnb.runtime.tensors import fits
 
 if TYPE_CHECKING:
@@ -104,8 +104,7 @@ def check_backward(bound: Bound) -> None:
     for slot in bound.slots:
         _check_slot_backward(name, slot, any(batched(s) for s in bound.slots if s is not slot))
     _check_seed(bound)
-    takers = [s.parameter.name for s in bound.slots if _takes_gradient(s.parameter, s.value)]
-    if not takers:
+    if not any(takers(bound, parameters=True)):
         raise GradientError(
             f"{name}.bwds: no argument can receive a gradient",
             function=name,
@@ -187,36 +186,23 @@ def _check_gradients(refuse: Any, argument: str, value: slangpy.Tensor) -> None:
             )
 
 
-def _takes_gradient(p: Parameter, value: Any) -> bool:
-    import slangpy as spy
-
-    if p.no_diff or p.io == "out":
-        return False
-    for _, t, leaf in leaves(p.name, p.type, value):
-        if type(leaf).__name__ == "DiffPair" or isinstance(leaf, Shared):
-            return True
-        if isinstance(leaf, spy.Tensor) and leaf.grad_out is not None and t.access != "write":
-            return True
-    return False
-
-
 def _check_apart(bound: Bound, result: slangpy.Tensor) -> None:
     """The result and its gradient must not be an input's: the backward pass would overwrite what it reads."""
     import slangpy as spy
 
     name = bound.signature.name
-    for slot in bound.slots:
-        for argument, _, leaf in leaves(slot.parameter.name, slot.parameter.type, slot.value):
-            if not isinstance(leaf, spy.Tensor):
-                continue
-            own = leaf.grad_out is not None and leaf.grad_out.storage is result.grad_in.storage
-            if own or leaf.storage is result.storage:
-                raise GradientError(
-                    f"{name}.bwds: _result shares its memory with {argument!r}, which would be overwritten",
-                    function=name,
-                    argument=argument,
-                    remedy="compute the result into a tensor of its own: y = f(..., _result='tensor').with_grads()",
-                )
+    for place in places(bound):
+        if not isinstance(place.value, spy.Tensor):
+            continue
+        gradient = place.value.grad_out
+        own = gradient is not None and gradient.storage is result.grad_in.storage
+        if own or place.value.storage is result.storage:
+            raise GradientError(
+                f"{name}.bwds: _result shares its memory with {place.name!r}, which would be overwritten",
+                function=name,
+                argument=place.name,
+                remedy="compute the result into a tensor of its own: y = f(..., _result='tensor').with_grads()",
+            )
 
 
 def _check_seed(bound: Bound) -> None:
@@ -248,7 +234,7 @@ def _check_seed(bound: Bound) -> None:
             )
             _check_apart(bound, result)
         return
-    outputs = [s for s in bound.slots if s.parameter.io == "out" or s.parameter.type.access in ("write", "read_write")]
+    outputs = [s for s in bound.slots if s.parameter.io == "out" or s.parameter.writes_by_index]
     for slot in outputs:
         value = slot.value
         if isinstance(value, spy.Tensor) and value.grad_in is None and not slot.parameter.no_diff:

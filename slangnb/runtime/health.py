@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slangnb.compiler.reflection import TypeInfo, innermost_scalar
+from slangnb.compiler.reflection import innermost_scalar
 from slangnb.errors import GradientError
 from slangnb.runtime.binding import Bound
-from slangnb.runtime.checks import leaves
 from slangnb.runtime.extents import call_shape, outer_shape
 from slangnb.runtime.fused.launch import Prepared, Ran
 from slangnb.runtime.saying import warn_once
 from slangnb.runtime.seeds import is_zero_seed
 from slangnb.runtime.stale import tensors_in
+from slangnb.runtime.takers import takers
 
 if TYPE_CHECKING:
     import slangpy
@@ -76,9 +76,10 @@ def check_sums(session: Session, bound: Bound) -> None:
         If an argument is shared by so many elements that its gradient would stop to grow.
     """
     name, count = bound.signature.name, math.prod(call_shape(bound))
-    for leaf, t, value in _takers(bound):
+    for place in takers(bound, parameters=False):
+        leaf, t = place.name, place.type
         indexed = t.kind == "tensor"
-        own = value.element_count if indexed else math.prod(outer_shape(t, value))
+        own = place.value.element_count if indexed else math.prod(outer_shape(t, place.value))
         terms = count // max(1, own)
         if terms <= MOST_TERMS or t.scalar == "double":
             continue
@@ -114,27 +115,15 @@ def look_at_gradients(session: Session, bound: Bound) -> None:
     terms = bound.result.element_count if isinstance(bound.result, spy.Tensor) else 1
     if terms <= MOST_READ and is_zero_seed(session, bound):
         return
-    for leaf, _, value in _takers(bound):
-        gradient = value.grad_out
+    for place in takers(bound, parameters=False):
+        gradient = place.value.grad_out
         if gradient.element_count > MOST_READ:
             continue
         numbers = _numbers(gradient)
         if not np.isfinite(numbers).all():
-            _say(session, (), name, leaf, "is not finite everywhere", NOT_FINITE)
+            _say(session, (), name, place.name, "is not finite everywhere", NOT_FINITE)
         elif gradient.element_count > 1 and not numbers.any():
-            _say(session, (), name, leaf, "is zero everywhere", ALL_ZERO)
-
-
-def _takers(bound: Bound) -> Iterator[tuple[str, TypeInfo, Any]]:
-    """Give the tensors that receive a gradient."""
-    import slangpy as spy
-
-    for slot in bound.slots:
-        p = slot.parameter
-        if p.io == "in" and not p.no_diff and p.type.access != "write":
-            for leaf, t, value in leaves(p.name, p.type, slot.value):
-                if isinstance(value, spy.Tensor) and value.grad_out is not None:
-                    yield leaf, t, value
+            _say(session, (), name, place.name, "is zero everywhere", ALL_ZERO)
 
 
 def _numbers(t: slangpy.Tensor) -> np.ndarray:

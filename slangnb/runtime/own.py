@@ -26,6 +26,7 @@ from slangnb.runtime.parameter import Parameter
 from slangnb.runtime.plan import Recent
 from slangnb.runtime.seeds import is_zero_seed
 from slangnb.runtime.stale import tensors_in, values_in
+from slangnb.runtime.takers import places, takers
 
 if TYPE_CHECKING:
     import slangpy
@@ -102,18 +103,18 @@ def refuse_lost_gradients(bound: Bound, backward: bool, reason: str) -> None:
     if not backward:
         return
     name = bound.signature.name
-    for slot in bound.slots:
-        for path, value in _paths((slot.parameter.name,), slot.value):
-            what = "the Parameter" if isinstance(value, Parameter) else ""
-            if isinstance(value, spy.Tensor) and value.grad_out is not None:
-                what = "the repeated tensor" if value.grad_out.element_count < value.element_count else ""
-            if what:
-                raise GradientError(
-                    f"{name}.bwds: no gradient for {what} {'.'.join(map(str, path))!r}: {reason}",
-                    function=name,
-                    argument=slot.parameter.name,
-                    remedy=f"use sn.value_and_grad({name})(...), or pass a tensor: sn.tensor(..., grad=True)",
-                )
+    for place in places(bound):
+        value = place.value
+        what = "the Parameter" if isinstance(value, Parameter) else ""
+        if isinstance(value, spy.Tensor) and value.grad_out is not None:
+            what = "the repeated tensor" if value.grad_out.element_count < value.element_count else ""
+        if what:
+            raise GradientError(
+                f"{name}.bwds: no gradient for {what} {place.name!r}: {reason}",
+                function=name,
+                argument=place.slot.parameter.name,
+                remedy=f"use sn.value_and_grad({name})(...), or pass a tensor: sn.tensor(..., grad=True)",
+            )
 
 
 Launch = Callable[[Mapping[Any, Any]], Any]
@@ -190,18 +191,20 @@ def _single(bound: Bound) -> Callable[[list[Any]], Any]:
 
 def _backward(call: Call, accumulate: bool) -> Launch:
     session, name = call.session, call.bound.signature.name
-    wanted, targets_of = _takers(call.bound)
+    found = [place for place in takers(call.bound, parameters=True) if place.slot.parameter.derivable]
+    targets_of = {place.name: getattr(place.value, "grad_out", None) for place in found}  # None for a Parameter
+    wanted = tuple(dict.fromkeys(place.slot.parameter.name for place in found))
     prepared = call.prepare(Wish("reverse", wanted, accumulate=accumulate))
     audit(call)
     if prepared.shape != call.bound.result.shape.as_tuple():
         raise NotFusedError("the result has another shape")
     targets = {}
     for out in prepared.gradients:
-        path = (out.given.argument, *out.given.route[1:])
-        if path not in targets_of:
-            raise NotFusedError(f"{'.'.join(map(str, path))} has no gradient to write to")
-        if targets_of[path] is not None:
-            targets[out.given.leaf.id] = targets_of[path]
+        place = ".".join(map(str, (out.given.argument, *out.given.route[1:])))
+        if place not in targets_of:
+            raise NotFusedError(f"{place} has no gradient to write to")
+        if targets_of[place] is not None:
+            targets[out.given.leaf.id] = targets_of[place]
     places = [id(t.storage) for t in targets.values()]
     if len(set(places)) < len(places):
         raise NotFusedError("two arguments have one gradient")
@@ -251,28 +254,3 @@ def own_recent(
         return None
     gradients = tuple((t, t.grad_in, t.grad_out) for t in tensors)
     return OwnRecent(Recent(node, tuple(kwargs), values, gradients), accumulate, launch)
-
-
-def _takers(bound: Bound) -> tuple[tuple[str, ...], dict[tuple[Any, ...], slangpy.Tensor | None]]:
-    """List the arguments that receive gradients, and the tensor for each leaf; None for a Parameter."""
-    import slangpy as spy
-
-    names, places = [], {}
-    for slot in bound.slots:
-        p = slot.parameter
-        if not p.derivable:
-            continue
-        for path, value in _paths((p.name,), slot.value):
-            if isinstance(value, Parameter):
-                places[path] = None
-            elif isinstance(value, spy.Tensor) and value.grad_out is not None:
-                places[path] = value.grad_out
-        if any(path[0] == p.name for path in places):
-            names.append(p.name)
-    return tuple(names), places
-
-
-def _paths(path: tuple[Any, ...], value: Any) -> list[tuple[tuple[Any, ...], Any]]:
-    if isinstance(value, dict):
-        return [found for k, v in value.items() for found in _paths((*path, k), v)]
-    return [(path, value)]

@@ -17,6 +17,7 @@ from slangnb.runtime.extents import call_shape, lifted
 from slangnb.runtime.gradient_checks import places_of_outputs
 from slangnb.runtime.stale import tensors_in
 from slangnb.runtime.structs import has_struct
+from slangnb.runtime.takers import receives
 
 if TYPE_CHECKING:
     import slangpy
@@ -285,8 +286,7 @@ def _can_change(value: Any) -> bool:
 def _is_written(slot: Slot) -> bool:
     import slangpy as spy
 
-    written = slot.parameter.io != "in" or slot.parameter.type.access in ("write", "read_write")
-    return written and isinstance(slot.value, spy.Tensor)
+    return slot.parameter.is_written and isinstance(slot.value, spy.Tensor)
 
 
 def _clearing_all(outputs: Set[Place]) -> Callable[[tuple[Any, ...], dict[str, Any]], list[slangpy.Tensor]]:
@@ -303,14 +303,14 @@ def _clearing(bound: Bound) -> Callable[[tuple[Any, ...], dict[str, Any]], list[
     """Which gradients a backward call writes: those of inputs, never the seeds of outputs."""
     import slangpy as spy
 
-    places = [(s.place, s.parameter) for s in bound.slots if s.parameter.io == "in" and not s.parameter.no_diff]
+    places = [(s.place, s.parameter) for s in bound.slots if receives(s.parameter, s.parameter.type)]
 
     def gradients(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[slangpy.Tensor]:
         found = []
         for place, p in places:
             value = args[place] if isinstance(place, int) else kwargs[place]
             for _, t, leaf in leaves(p.name, p.type, value):
-                if isinstance(leaf, spy.Tensor) and leaf.grad_out is not None and t.access != "write":
+                if isinstance(leaf, spy.Tensor) and leaf.grad_out is not None and receives(p, t):
                     found.append(leaf.grad_out)
         return found
 
