@@ -19,7 +19,8 @@ from slangnb.interop.torch_quick import quick_call, quick_transform
 from slangnb.interop.torch_values import to_array, to_host
 from slangnb.runtime.binding import EXTRAS
 from slangnb.runtime.checks import has_gradient
-from slangnb.runtime.function import Function, tensor_class
+from slangnb.runtime.dispatch import tensor_class
+from slangnb.runtime.function import Function
 from slangnb.runtime.fused.values import NotFusedError
 from slangnb.runtime.parameter import Parameter
 from slangnb.runtime.saying import warn_once

@@ -31,8 +31,7 @@ from slangnb.runtime.takers import places, takers
 if TYPE_CHECKING:
     import slangpy
 
-    from slangnb.runtime.function import Function
-    from slangnb.runtime.target import Maker
+    from slangnb.runtime.target import Maker, Target
 
 #: Elements from which our kernel is faster than SlangPy's, launch and all; measured, see tests/benchmarks.
 LARGE = 1 << 17
@@ -89,7 +88,7 @@ def wants_own(values: tuple[Any, ...], backward: bool) -> bool:
     )
 
 
-def refuse_lost_gradients(bound: Bound, backward: bool, reason: str) -> None:
+def refuse_lost_gradients(bound: Bound, reason: str) -> None:
     """Refuse a backward call of SlangPy's kernel with a Parameter, or a tensor that repeats its elements.
 
     The gradient of the first would be lost, and that of the second lands beyond its memory.
@@ -100,8 +99,6 @@ def refuse_lost_gradients(bound: Bound, backward: bool, reason: str) -> None:
     """
     import slangpy as spy
 
-    if not backward:
-        return
     name = bound.signature.name
     for place in places(bound):
         value = place.value
@@ -120,7 +117,7 @@ def refuse_lost_gradients(bound: Bound, backward: bool, reason: str) -> None:
 Launch = Callable[[Mapping[Any, Any]], Any]
 
 
-def own_launch(function: Function, bound: Bound, accumulate: bool, backward: bool) -> Launch:
+def own_launch(target: Target, bound: Bound, accumulate: bool, backward: bool) -> Launch:
     """Prepare a call by our own kernel.
 
     Returns
@@ -134,8 +131,8 @@ def own_launch(function: Function, bound: Bound, accumulate: bool, backward: boo
         If only SlangPy can make the call.
     """
     seeds = {"result": bound.result.grad_in} if backward else {}
-    call = Call.of(function.target, bound, seeds=seeds)
-    return _backward(call, accumulate) if backward else _forward(call, function.target.maker)
+    call = Call.of(target, bound, seeds=seeds)
+    return _backward(call, accumulate) if backward else _forward(call, target.maker)
 
 
 def _forward(call: Call, maker: Maker) -> Launch:

@@ -11,6 +11,7 @@ from slangnb.runtime.fused.engine import Call
 
 if TYPE_CHECKING:
     from slangnb.runtime.function import Function
+    from slangnb.runtime.target import Target
 
 
 def in_double(
@@ -31,9 +32,8 @@ def in_double(
     return known.get(name)
 
 
-def call_to_audit(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
+def call_to_audit(target: Target, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
     """Describe a backward call of a generic function; None if its arguments do not tell the types."""
-    target = function.target
     loaded = target.require()
     name = inferred(target.info, args, kwargs)
     special = specialised(loaded, name) if name is not None else None
