@@ -13,7 +13,7 @@ from slangnb.autodiff.naming import as_names, names_first, wrt_text
 from slangnb.errors import CallError, GradientError
 from slangnb.runtime.foreign import HostArguments, host, library_of
 from slangnb.runtime.function import Function
-from slangnb.runtime.fused.audit import NEVER, audit
+from slangnb.runtime.fused.audit import MOST_REMEMBERED, NEVER, audit
 from slangnb.runtime.fused.audit_values import whole_in
 from slangnb.runtime.fused.engine import Call, Wish
 from slangnb.runtime.fused.job import derivative_components, outputs_of
@@ -37,7 +37,8 @@ class _Recent:
     factor: float
     seeds: dict[str, Any]
     name: str
-    #: Calls that the audit need not see, and those that it did not see.
+    #: Whole numbers of calls that the audit saw; those calls that it need not see, and those that it did not see.
+    known: set[Any]
     spared: int
     skipped: int = 0
 
@@ -45,34 +46,42 @@ class _Recent:
         """Tell whether a call is of the kind of the last one."""
         if version != self.version or len(args) != self.positions or tuple(kwargs) != self.names:
             return False
+        given = (*args, *kwargs.values())
         # A loop, since this is done at every call: `all` of a generator takes twice as long.
-        for value, kind in zip((*args, *kwargs.values()), self.kinds, strict=True):
+        for value, kind in zip(given, self.kinds, strict=True):
             if not _alike(value, kind):
                 return False
-        if self.skipped >= self.spared:
+        return self.spared == NEVER or self._is_spared(given)
+
+    def _is_spared(self, given: tuple[Any, ...]) -> bool:
+        if self.skipped >= self.spared or _whole(given) not in self.known:
             return False
         self.skipped += 1
         return True
 
 
+def _whole(given: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Give the whole numbers among arguments, which may decide whether a gradient is right: see `audit`.
+
+    Those of a tensor are looked at when it is another tensor.
+    """
+    return tuple([None if hasattr(value, "storage") else whole_in(value) for value in given])
+
+
 def _mark(value: Any) -> Any:
     """Give what a later argument must be to be of the same kind; `_alike` compares."""
     kind = type(value)
-    if kind is float:
-        return float
-    if kind is int:
-        return value  # it may be the number of rounds of a loop: see `audit`
+    if kind is float or kind is int:
+        return kind
     # A tensor keeps its type and shape; a dict, a list or an array can change in place.
-    return value if hasattr(value, "storage") else (kind_of(value), whole_in(value))
+    return value if hasattr(value, "storage") else kind_of(value)
 
 
 def _alike(value: Any, mark: Any) -> bool:
     kind = type(value)
-    if kind is float:
-        return mark is float
-    if kind is int:
-        return type(mark) is int and value == mark
-    return value is mark or (not hasattr(value, "storage") and (kind_of(value), whole_in(value)) == mark)
+    if kind is float or kind is int:
+        return mark is kind
+    return value is mark or (not hasattr(value, "storage") and kind_of(value) == mark)
 
 
 class Transform:
@@ -101,6 +110,7 @@ class Transform:
         self.audited, self.tune = audited, tune
         self._seed_is_fixed = seed is None or isinstance(seed, int | float)  # arrays and dicts may change in place
         self._recent: _Recent | None = None
+        self._known: tuple[int, set[Any]] = (-1, set())  # the whole numbers that the audit saw of a version
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Give the gradients, or value and gradients, at these arguments."""
@@ -162,17 +172,22 @@ class Transform:
         spared = audit(call, skipped) if self.audited else NEVER
         if self.reduce == "mean":
             factor /= prepared.count
-        marks = tuple(map(_mark, (*args, *kwargs.values())))
+        given = (*args, *kwargs.values())
+        version, known = self._known
+        if version != self.function.target.version or len(known) > MOST_REMEMBERED:
+            self._known = self.function.target.version, (known := set())
+        known.add(_whole(given))
         return _Recent(
             self.function.target.version,
             len(args),
             tuple(kwargs),
-            marks,
+            tuple(map(_mark, given)),
             prepared,
             Assembler(prepared, factor),
             factor,
             seeds,
             callee.name,
+            known,
             spared,
         )
 

@@ -11,8 +11,9 @@ One fault is in both modes, and shows in the result that forward mode gives alon
 - ``pow`` of a negative number is 0 in derivatives, also where it has a value, as ``pow(x, 2)`` has.
 
 The audit calls the function in one launch for random arguments, for elements of the call, and for each combination of
-the call's whole numbers. What depends on the arguments is looked at again: for new whole numbers, and at the second,
-fourth, eighth call and so on. Functions of scalars without any of these are passed over.
+the call's whole numbers, and again with all arguments moved by about a rounding: by how much the derivatives change
+then, so much they may differ. Since all of this depends on the arguments, later calls are looked at, too: those with
+new whole numbers, and the second, fourth, eighth and so on. Functions of scalars without any of these are passed over.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ import numpy as np
 from slangnb.compiler.reading.calls import reached
 from slangnb.compiler.reflection import Signature
 from slangnb.errors import CompileError, GradientError
-from slangnb.runtime.fused.audit_judge import Suspect, judge_near, judge_random
-from slangnb.runtime.fused.audit_samples import Samples, samples
+from slangnb.runtime.fused.audit_judge import ROUNDING, Suspect, judge_near, judge_random, noise
+from slangnb.runtime.fused.audit_samples import Samples, moved, samples
 from slangnb.runtime.fused.audit_text import ENTRY, NUMBERS, asked_of, audit_text, numbers_of
 from slangnb.runtime.fused.audit_values import whole_in
 from slangnb.runtime.fused.job import derivative_components, outputs_of
@@ -43,6 +44,9 @@ if TYPE_CHECKING:
 
 #: Calls that need no look, of a function that is never looked at again.
 NEVER = 1 << 62
+#: Copies with moved arguments: two up, two down. The shares by which they are moved, and how much of the change counts.
+MOVES = ((1, 0), (1, 1), (-1, 2), (-1, 3))
+ROUNDED, ROUNDED_HALF, NOISE = 2.0**-22, 2.0**-10, 10.0
 #: New combinations of whole numbers that are looked at one by one, and those that are remembered.
 MOST_ONE_BY_ONE, MOST_REMEMBERED = 64, 4096
 _OWN_DERIVATIVE = re.compile(r"\b(?:Backward|Forward|Primal)\w*(?:Derivative|Substitute)\w*\b|\bDifferential\s*=")
@@ -152,48 +156,50 @@ def _first(call: Call) -> tuple[Audit, GradientError | None]:
     worth = suspect.vectors or suspect.powers or suspect.indexes or suspect.loops
     if own or not worth or not can_audit(signature):
         return Audit(), None
-    found = Audit(suspect=suspect if suspect.changes else None)
-    compared = _compared(call, suspect)
-    if compared is None:
+    found = Audit(suspect=suspect)
+    given = samples(signature, call.bound, own=suspect.is_bound)
+    if not suspect.may_try(given):
+        return found, None
+    numbers = _compared(call, suspect, given)
+    if numbers is None:
         return Audit(), None
-    numbers, given = compared
     here = judge_near(numbers, given, signature, suspect)
-    # Random arguments may run a loop more often than any call does: there they count only where nothing else does.
-    if not (suspect.loops and given.reals_seen):
-        found.fault = judge_random(numbers, given, signature, suspect)
+    found.fault = judge_random(numbers, given, signature, suspect)
     return found, here or found.fault  # that of the call tells more
 
 
 def _again(call: Call, suspect: Suspect) -> GradientError | None:
     """Look at the numbers of another call."""
-    compared = _compared(call, suspect)
-    return None if compared is None else judge_near(*compared, call.bound.signature, suspect)
+    signature = call.bound.signature
+    given = samples(signature, call.bound, own=suspect.is_bound)
+    numbers = _compared(call, suspect, given) if suspect.may_try(given) else None
+    return None if numbers is None else judge_near(numbers, given, signature, suspect)
 
 
-def _compared(call: Call, suspect: Suspect) -> tuple[np.ndarray, Samples] | None:
-    """Run the kernel: give its numbers, of shape (samples, arguments, NUMBERS), and what it was run for.
+def _compared(call: Call, suspect: Suspect, given: Samples) -> np.ndarray | None:
+    """Run the kernel: give its numbers, of shape (samples, arguments, NUMBERS).
 
-    None if there is nothing to compare: the compiler has no forward mode of the function, or a loop may never end, or
-    an index be too large, for the numbers that Python does not see.
+    None if there is nothing to compare: the compiler has no forward mode of the function.
     """
     signature, device = call.bound.signature, call.session.device
-    given = samples(signature, call.bound, own=suspect.loops, combined=suspect.changes)
-    if (suspect.endless and not given.reals_seen) or (suspect.indexes and not given.whole_seen):
-        return None
     text = audit_text(call.text, call.modules(), call.prelude, signature)
     try:
         kernel = call.session.kernel(text, ENTRY, call.owner)
     except CompileError:
         return None
-    stage, asked, count = Stage(device, kernel), asked_of(signature), len(given.reals)
-    stage.put("sn_reals", _buffer(device, given.reals))
-    stage.put("sn_whole", _buffer(device, given.whole))
+    share = ROUNDED_HALF if suspect.half else ROUNDED
+    copies = [given.reals, *(moved(given.reals, share, *move) for move in MOVES)]
+    stage, asked, count = Stage(device, kernel), asked_of(signature), len(copies) * len(given.reals)
+    stage.put("sn_reals", _buffer(device, np.concatenate(copies)))
+    stage.put("sn_whole", _buffer(device, np.concatenate([given.whole] * len(copies))))
     found = storage(device, count * len(asked) * NUMBERS * 4)
     stage.put("sn_found", found)
     stage.threads = count
     call.session.wait(submit(device, [stage]))
-    numbers = found.to_numpy().view(np.float32)[: count * len(asked) * NUMBERS]
-    return numbers.reshape(count, len(asked), NUMBERS).astype(np.float64), given
+    numbers = found.to_numpy().view(np.float32)[: count * len(asked) * NUMBERS].astype(np.float64)
+    numbers = numbers.reshape(len(copies), len(given.reals), len(asked), NUMBERS)
+    numbers[0, ..., 2] += noise(numbers[..., :2]) * (NOISE / ROUNDING)
+    return numbers[0]
 
 
 def _buffer(device: slangpy.Device, numbers: np.ndarray) -> slangpy.Buffer:

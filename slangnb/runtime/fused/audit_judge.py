@@ -20,11 +20,14 @@ MOST_DISAGREEING, MOST_DISAGREEING_NEAR = 0.3, 0.15
 LEAST_FINITE = 4
 #: Share of the terms of a sum that roundings may leave.
 ROUNDING = 1e-5
+#: Derivatives of this size may be what is left of others that were rounded.
+SMALLEST = 1e-11
 POW_OF_NEGATIVE = "Slang 2026.12 takes pow of a negative number, and of one below 1e-6, as 0 in derivatives"
 POW_REMEDY = "write `x * x` for `pow(x, 2)`, or make its first argument positive, as in `pow(abs(x), n)`"
 _VECTORS = re.compile(r"\b(?:float|half|double)[234](?:x[234])?\b|\b(?:vector|matrix)\s*<")
 _POW = re.compile(r"\bpow\s*\(")
-_INDEX = re.compile(r"[\w\])]\[(?!\s*\d+\s*\])")
+_INDEX = re.compile(r"[\w\])][ \t]*\[(?!\s*\d+\s*\])")
+_HALF = re.compile(r"\b(?:half|float16)")
 _WHILE = re.compile(r"\b(?:while|do)\b|\bfor\s*\(\s*(?!u?int\w*\b)")
 
 
@@ -40,6 +43,8 @@ class Suspect:
         Whether it has vectors or matrices, loops, ``pow``, and numbers that are chosen at run time.
     endless : bool
         Whether a loop may not end for other arguments than those of a call.
+    half : bool
+        Whether numbers of half precision may be among those that are computed.
     """
 
     text: str
@@ -48,6 +53,7 @@ class Suspect:
     powers: bool
     indexes: bool
     endless: bool
+    half: bool
 
     @classmethod
     def of(cls, signature: Signature, text: str, hidden: bool) -> Suspect:
@@ -56,13 +62,20 @@ class Suspect:
         vectors = any(t.kind in ("vector", "matrix") and t.scalar in REAL for t in types)
         vectors = vectors or bool(_VECTORS.search(text))
         loops = hidden or bool(LOOPS.search(text))
-        found = (bool(p.search(text)) for p in (_POW, _INDEX, _WHILE))
-        return cls(text, vectors, loops, *found)
+        powers, indexes, endless, half = (bool(p.search(text)) for p in (_POW, _INDEX, _WHILE, _HALF))
+        half = half or any(t.scalar == "half" for t in types)
+        return cls(text, vectors, loops, powers, indexes, endless, half)
 
     @property
-    def changes(self) -> bool:
-        """Whether what is right for one call may be wrong for another."""
-        return self.loops or self.powers or self.indexes
+    def is_bound(self) -> bool:
+        """Whether other numbers than those of a call may do harm: a loop too long, an index too large."""
+        return self.loops or self.indexes
+
+    def may_try(self, given: Samples) -> bool:
+        """Tell whether the numbers that were found for a call, seen or not, may be tried."""
+        if self.indexes and not (given.whole_seen and given.reals_seen):
+            return False
+        return given.reals_seen or not self.endless
 
 
 def judge_random(numbers: np.ndarray, given: Samples, signature: Signature, suspect: Suspect) -> GradientError | None:
@@ -70,29 +83,50 @@ def judge_random(numbers: np.ndarray, given: Samples, signature: Signature, susp
 
     `numbers` are those of the kernel, of shape (samples, arguments, NUMBERS); so also below.
     """
+    if suspect.is_bound and given.reals_seen:
+        return None  # there are none
     return _judged(numbers, given.random, MOST_DISAGREEING, LEAST_FINITE, signature, suspect)
 
 
 def judge_near(numbers: np.ndarray, given: Samples, signature: Signature, suspect: Suspect) -> GradientError | None:
-    """Judge by elements of the call, and by each combination of its whole numbers."""
+    """Judge by elements of the call, by its extremes, and by each combination of its whole numbers."""
     found = _judged(numbers, given.near, MOST_DISAGREEING_NEAR, LEAST_FINITE, signature, suspect)
     for part in () if found else given.combinations:
         found = found or _judged(numbers, part, 0.99, 1, signature, suspect)
     if found is None and suspect.powers and given.reals_seen:
-        found = _judged_values(numbers[given.near.start :], signature, suspect)
+        found = _judged_values(numbers[given.near], signature, suspect)
     return found
 
 
 def _judged(
     numbers: np.ndarray, part: slice, most: float, least: int, signature: Signature, suspect: Suspect
 ) -> GradientError | None:
-    tolerance = 5e-2 if "half" in suspect.text else 1e-3
+    tolerance = 5e-2 if suspect.half else 1e-3
     for k, p in enumerate(asked_of(signature)):
-        forward, reverse, terms, _, _ = numbers[part, k].T
+        found = numbers[part, k]
+        if suspect.powers:  # where both derivatives belong to another value, they tell nothing of each other
+            found = found[~_differ(found[:, 3], found[:, 4], tolerance)]
+        forward, reverse, terms = found[:, :3].T
         wrong = disagreeing(forward, reverse, terms, usual(numbers[:, k, 2]), tolerance, most, least)
         if wrong is not None:
             return _fault(signature.name, p, wrong, suspect)
     return None
+
+
+def noise(derivatives: np.ndarray) -> np.ndarray:
+    """Give how much derivatives change when the arguments are moved by roundings, for each sample and argument.
+
+    Where a step of the function lies to one side, the change to the other side counts.
+
+    Parameters
+    ----------
+    derivatives : numpy.ndarray
+        Of shape (copies, samples, arguments, 2): as they are, two copies moved up, and two moved down.
+    """
+    with np.errstate(invalid="ignore", over="ignore"):
+        changes = np.abs(derivatives[1:] - derivatives[0]).sum(axis=-1)
+    changes = np.where(np.isfinite(changes), changes, 0.0)
+    return np.minimum(np.maximum(changes[0], changes[1]), np.maximum(changes[2], changes[3]))
 
 
 def usual(terms: np.ndarray) -> float:
@@ -112,8 +146,9 @@ def disagreeing(
 ) -> tuple[float, float] | None:
     """Give the worst pair of derivatives if more than a share `most` of them disagree, else None.
 
-    `terms` are the sums of the magnitudes of what both were added from, and `size` their usual size: their roundings
-    are no fault. Where both derivatives are 0, there is nothing to compare.
+    `terms` are the sums of the magnitudes of what both were added from, and of what roundings of the arguments make of
+    them, and `size` their usual size: their roundings are no fault. Where both derivatives are 0, there is nothing to
+    compare.
 
     Examples
     --------
@@ -126,7 +161,7 @@ def disagreeing(
     f, r, t = forward[told], reverse[told], terms[told]
     if f.size < least:
         return None
-    off = np.abs(f - r) > tolerance * (np.abs(f) + np.abs(r)) + ROUNDING * (t + size)
+    off = np.abs(f - r) > tolerance * (np.abs(f) + np.abs(r)) + ROUNDING * (t + size) + SMALLEST
     if off.mean() <= most:
         return None
     worst = int(np.argmax(np.abs(f - r)))
@@ -136,8 +171,8 @@ def disagreeing(
 def _judged_values(numbers: np.ndarray, signature: Signature, suspect: Suspect) -> GradientError | None:
     """Compare the results that forward mode gives along with those of the function."""
     plain, primal = numbers[:, 0, 3:].T
-    tolerance = 5e-2 if "half" in suspect.text else 1e-3
-    off = np.abs(plain - primal) > tolerance * np.abs(plain) + ROUNDING * usual(np.abs(plain))  # not for NaN
+    tolerance = 5e-2 if suspect.half else 1e-3
+    off = _differ(plain, primal, tolerance)
     if not off.any():
         return None
     k = int(off.argmax())
@@ -147,6 +182,13 @@ def _judged_values(numbers: np.ndarray, signature: Signature, suspect: Suspect) 
         function=signature.name,
         remedy=POW_REMEDY,
     )
+
+
+def _differ(plain: np.ndarray, primal: np.ndarray, tolerance: float) -> np.ndarray:
+    """Tell where two results differ by more than roundings; not where one is no number."""
+    told = np.isfinite(plain) & np.isfinite(primal)
+    a, b = np.where(told, plain, 0), np.where(told, primal, 0)
+    return np.abs(a - b) > tolerance * np.abs(a) + ROUNDING * usual(np.abs(a))
 
 
 def _fault(name: str, p: Parameter, wrong: tuple[float, float], suspect: Suspect) -> GradientError:

@@ -35,7 +35,7 @@ class Samples:
     random, near : slice
         Which are random, and which are elements of the call.
     combinations : list of slice
-        Which have the same whole numbers, for each combination.
+        Which have the same whole numbers, for each combination, and which are the same extreme of the call.
     reals_seen, whole_seen : bool
         Whether all numbers of the call were seen; those that were not are random, or `UNSEEN`.
     """
@@ -61,16 +61,14 @@ class _Leaf:
         return self.type.scalar in REAL
 
 
-def samples(signature: Signature, bound: Bound, *, own: bool, combined: bool) -> Samples:
-    """Draw arguments.
+def samples(signature: Signature, bound: Bound, *, own: bool) -> Samples:
+    """Draw arguments; also for each combination of the call's whole numbers, or those most likely to be unlike others.
 
     Parameters
     ----------
     own : bool
         Take numbers of the call alone, where they are seen: others may let a loop run longer than any call does, or
-        for ever.
-    combined : bool
-        Try each combination of the call's whole numbers, or those that are most likely to differ from the others.
+        for ever, or may be an index that is too large. The smallest and largest are taken, too.
     """
     draw = np.random.default_rng(20260828)
     given = {s.parameter.name: s.value for s in bound.slots}
@@ -80,8 +78,12 @@ def samples(signature: Signature, bound: Bound, *, own: bool, combined: bool) ->
     except ValueError:  # `.map` may bring them together in another way
         shape, leaves = (), [_Leaf(leaf.type, None) for leaf in leaves]
     places = draw.integers(0, max(1, math.prod(shape)), RANDOM + NEAR)
-    combinations = _combinations(leaves, shape, draw) if combined else []
-    places = np.concatenate([places, *([place] * REPEATS for place in combinations)]).astype(np.int64)
+    special = _combinations(leaves, shape, draw)
+    if own:
+        special += [
+            k for leaf in leaves if leaf.is_real and leaf.values is not None for k in leaf.values.extremes(shape)
+        ]
+    places = np.concatenate([places, *([place] * REPEATS for place in special)]).astype(np.int64)
     count = len(places)
     places = np.concatenate([places, np.zeros(-count % THREADS, np.int64)])
     reals, whole, reals_seen, whole_seen = [], [], True, True
@@ -91,12 +93,14 @@ def samples(signature: Signature, bound: Bound, *, own: bool, combined: bool) ->
             reals_seen = reals_seen and taken is not None
             reals.append(_reals(taken, (len(places), math.prod(leaf.type.shape)), own, draw))
         else:
+            if taken is not None and not ((taken >= -(2**31)) & (taken < 2**32)).all():
+                taken = None
             whole_seen = whole_seen and taken is not None
             unseen = np.full((len(places), math.prod(leaf.type.shape)), UNSEEN if leaf.type.scalar != "bool" else 1)
-            whole.append(unseen if taken is None else np.clip(taken, -(2**31), 2**31 - 1))
+            whole.append(unseen if taken is None else taken)
     return Samples(
         _joined(reals, len(places), np.float32),
-        _joined(whole, len(places), np.int32),
+        _joined(whole, len(places), np.int64).astype(np.uint32).view(np.int32),
         slice(0, RANDOM),
         slice(RANDOM, RANDOM + NEAR),
         [slice(k, k + REPEATS) for k in range(RANDOM + NEAR, count, REPEATS)],
@@ -118,6 +122,15 @@ def _reals(taken: np.ndarray | None, size: tuple[int, int], own: bool, draw: np.
         mine = slice(None) if own else slice(RANDOM, RANDOM + NEAR)
         found[mine] = taken[mine]
     return found
+
+
+def moved(reals: np.ndarray, by: float, direction: int, copy: int) -> np.ndarray:
+    """Give the same numbers, moved up (1) or down (-1) by about the share `by`, each by its own amount."""
+    sizes = np.abs(np.where(np.isfinite(reals), reals, 0))
+    sizes = np.maximum(sizes, sizes.mean(axis=0, keepdims=True))
+    sizes = np.where(sizes == 0, 1.0, sizes)
+    amounts = np.random.default_rng(copy).uniform(0.5, 2.0, reals.shape)
+    return (reals + direction * by * amounts * sizes).astype(np.float32)
 
 
 def _joined(columns: list[np.ndarray], count: int, dtype: Any) -> np.ndarray:

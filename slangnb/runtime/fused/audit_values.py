@@ -45,9 +45,19 @@ def whole_in(value: Any) -> Hashable:
         return tuple([whole_in(v) for v in value])
     if isinstance(value, dict):
         return tuple([whole_in(v) for v in value.values()])
+    if hasattr(value, "storage"):
+        return _whole_in_tensor(value)
     if kind.__module__ == "slangpy.math" and kind.__name__.startswith(("int", "uint", "bool")):
         return tuple([value[k] for k in range(int(kind.__name__[-1]))])
     return None
+
+
+def _whole_in_tensor(tensor: Any) -> Hashable:
+    """Read a small tensor of whole numbers."""
+    name = plain_name(tensor.dtype.full_name)
+    if tensor.element_count > MOST_READ or not name.startswith(("int", "uint")):
+        return None
+    return whole_in(tensor.to_numpy())
 
 
 @dataclass(frozen=True)
@@ -85,7 +95,19 @@ class Values:
         else:
             found = self.array[index] if self.outer else self.array
         found = np.broadcast_to(found, (len(places), *self.type.shape)).reshape(len(places), -1).astype(np.float64)
-        return found if (np.isfinite(found) & (np.abs(found) <= np.finfo(np.float32).max)).all() else None
+        beyond = np.isfinite(found) & (np.abs(found) > np.finfo(np.float32).max)
+        return None if beyond.any() else found
+
+    def extremes(self, shape: tuple[int, ...]) -> list[int]:
+        """Give the places of the smallest and the largest number in a call of this shape, where they are known."""
+        if self.array is None or self.array.size < 2 or not self.outer:
+            return []
+        found = np.where(np.isnan(self.array), 0, self.array) if self.array.dtype.kind == "f" else self.array
+        inner = tuple(range(len(self.outer), found.ndim))
+        at = found.min(axis=inner).argmin(), found.max(axis=inner).argmax()
+        # Of a value for several elements, the first of these.
+        full = (*([1] * (len(shape) - len(self.outer))), *self.outer)
+        return [int(np.ravel_multi_index(np.unravel_index(k, full), shape)) for k in at]
 
 
 def values_of(t: TypeInfo, value: Any) -> Values | None:
