@@ -44,9 +44,8 @@ if TYPE_CHECKING:
 
 #: Calls that need no look, of a function that is never looked at again.
 NEVER = 1 << 62
-#: Copies with moved arguments: two up, two down. The shares by which they are moved, and how much of the change counts.
-MOVES = ((1, 0), (1, 1), (-1, 2), (-1, 3))
-ROUNDED, ROUNDED_HALF, NOISE = 2.0**-22, 2.0**-10, 10.0
+#: The shares by which copies of the arguments are moved.
+ROUNDED, ROUNDED_HALF = 2.0**-22, 2.0**-10
 #: New combinations of whole numbers that are looked at one by one, and those that are remembered.
 MOST_ONE_BY_ONE, MOST_REMEMBERED = 64, 4096
 _OWN_DERIVATIVE = re.compile(r"\b(?:Backward|Forward|Primal)\w*(?:Derivative|Substitute)\w*\b|\bDifferential\s*=")
@@ -188,7 +187,7 @@ def _compared(call: Call, suspect: Suspect, given: Samples) -> np.ndarray | None
     except CompileError:
         return None
     share = ROUNDED_HALF if suspect.half else ROUNDED
-    copies = [given.reals, *(moved(given.reals, share, *move) for move in MOVES)]
+    copies = [given.reals, *moved(given.reals, share, 0.0), *moved(given.reals, share, 1.0)]
     stage, asked, count = Stage(device, kernel), asked_of(signature), len(copies) * len(given.reals)
     stage.put("sn_reals", _buffer(device, np.concatenate(copies)))
     stage.put("sn_whole", _buffer(device, np.concatenate([given.whole] * len(copies))))
@@ -198,7 +197,7 @@ def _compared(call: Call, suspect: Suspect, given: Samples) -> np.ndarray | None
     call.session.wait(submit(device, [stage]))
     numbers = found.to_numpy().view(np.float32)[: count * len(asked) * NUMBERS].astype(np.float64)
     numbers = numbers.reshape(len(copies), len(given.reals), len(asked), NUMBERS)
-    numbers[0, ..., 2] += noise(numbers[..., :2]) * (NOISE / ROUNDING)
+    numbers[0, ..., 2] += noise(numbers[..., :2]) / ROUNDING
     return numbers[0]
 
 

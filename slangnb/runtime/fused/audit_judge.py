@@ -20,6 +20,8 @@ MOST_DISAGREEING, MOST_DISAGREEING_NEAR = 0.3, 0.15
 LEAST_FINITE = 4
 #: Share of the terms of a sum that roundings may leave.
 ROUNDING = 1e-5
+#: How much of the changes by roundings of the arguments counts.
+NOISE = 10.0
 #: Derivatives of this size may be what is left of others that were rounded.
 SMALLEST = 1e-11
 POW_OF_NEGATIVE = "Slang 2026.12 takes pow of a negative number, and of one below 1e-6, as 0 in derivatives"
@@ -101,7 +103,7 @@ def judge_near(numbers: np.ndarray, given: Samples, signature: Signature, suspec
 def _judged(
     numbers: np.ndarray, part: slice, most: float, least: int, signature: Signature, suspect: Suspect
 ) -> GradientError | None:
-    tolerance = 5e-2 if suspect.half else 1e-3
+    tolerance = 5e-2 if suspect.half else 3e-3
     for k, p in enumerate(asked_of(signature)):
         found = numbers[part, k]
         if suspect.powers:  # where both derivatives belong to another value, they tell nothing of each other
@@ -114,18 +116,25 @@ def _judged(
 
 
 def noise(derivatives: np.ndarray) -> np.ndarray:
-    """Give how much derivatives change when the arguments are moved by roundings, for each sample and argument.
-
-    Where a step of the function lies to one side, the change to the other side counts.
+    """Give by how much roundings may change derivatives, for each sample and argument.
 
     Parameters
     ----------
     derivatives : numpy.ndarray
-        Of shape (copies, samples, arguments, 2): as they are, two copies moved up, and two moved down.
+        Of shape (copies, samples, arguments, 2): as they are; with the arguments moved by roundings, and, four more
+        copies, by roundings of 1 at least, as they come about within a function. These may be large for arguments that
+        are small: they excuse less than the third by which two derivatives differ if one is half of the other.
     """
     with np.errstate(invalid="ignore", over="ignore"):
         changes = np.abs(derivatives[1:] - derivatives[0]).sum(axis=-1)
-    changes = np.where(np.isfinite(changes), changes, 0.0)
+        size = np.abs(derivatives[0]).sum(axis=-1)
+    changes = NOISE * np.where(np.isfinite(changes), changes, 0.0)
+    own, absolute = _to_one_side(changes[:4]), _to_one_side(changes[4:])
+    return own + np.where(np.isfinite(size), np.minimum(absolute, 0.3 * size), 0.0)
+
+
+def _to_one_side(changes: np.ndarray) -> np.ndarray:
+    """Where a step of the function lies to one side, the change to the other counts."""
     return np.minimum(np.maximum(changes[0], changes[1]), np.maximum(changes[2], changes[3]))
 
 
@@ -171,7 +180,7 @@ def disagreeing(
 def _judged_values(numbers: np.ndarray, signature: Signature, suspect: Suspect) -> GradientError | None:
     """Compare the results that forward mode gives along with those of the function."""
     plain, primal = numbers[:, 0, 3:].T
-    tolerance = 5e-2 if suspect.half else 1e-3
+    tolerance = 5e-2 if suspect.half else 3e-3
     off = _differ(plain, primal, tolerance)
     if not off.any():
         return None

@@ -124,13 +124,17 @@ def _reals(taken: np.ndarray | None, size: tuple[int, int], own: bool, draw: np.
     return found
 
 
-def moved(reals: np.ndarray, by: float, direction: int, copy: int) -> np.ndarray:
-    """Give the same numbers, moved up (1) or down (-1) by about the share `by`, each by its own amount."""
+def moved(reals: np.ndarray, share: float, least: float) -> list[np.ndarray]:
+    """Give copies of numbers, moved by about a share of them: two up, two down.
+
+    Numbers smaller than `least`, or than the usual ones of their column, are moved as these are.
+    """
     sizes = np.abs(np.where(np.isfinite(reals), reals, 0))
-    sizes = np.maximum(sizes, sizes.mean(axis=0, keepdims=True))
+    sizes = np.maximum(np.maximum(sizes, sizes.mean(axis=0, keepdims=True)), least)
     sizes = np.where(sizes == 0, 1.0, sizes)
-    amounts = np.random.default_rng(copy).uniform(0.5, 2.0, reals.shape)
-    return (reals + direction * by * amounts * sizes).astype(np.float32)
+    draw = np.random.default_rng(0)
+    amounts = [sign * share * draw.uniform(0.5, 2.0, reals.shape) * sizes for sign in (1, 1, -1, -1)]
+    return [(reals + amount).astype(np.float32) for amount in amounts]
 
 
 def _joined(columns: list[np.ndarray], count: int, dtype: Any) -> np.ndarray:
