@@ -28,7 +28,7 @@ import numpy as np
 from slangnb.compiler.reading.calls import reached
 from slangnb.compiler.reflection import Signature
 from slangnb.errors import CompileError, GradientError
-from slangnb.runtime.fused.audit_judge import ROUNDING, Suspect, judge_near, judge_random, noise
+from slangnb.runtime.fused.audit_judge import Suspect, judge_near, judge_random, noise
 from slangnb.runtime.fused.audit_samples import Samples, moved, samples
 from slangnb.runtime.fused.audit_text import ENTRY, NUMBERS, asked_of, audit_text, numbers_of
 from slangnb.runtime.fused.audit_values import whole_in
@@ -176,7 +176,7 @@ def _again(call: Call, suspect: Suspect) -> GradientError | None:
 
 
 def _compared(call: Call, suspect: Suspect, given: Samples) -> np.ndarray | None:
-    """Run the kernel: give its numbers, of shape (samples, arguments, NUMBERS).
+    """Run the kernel: give its numbers and their noise, of shape (samples, arguments, NUMBERS + 1).
 
     None if there is nothing to compare: the compiler has no forward mode of the function.
     """
@@ -197,8 +197,7 @@ def _compared(call: Call, suspect: Suspect, given: Samples) -> np.ndarray | None
     call.session.wait(submit(device, [stage]))
     numbers = found.to_numpy().view(np.float32)[: count * len(asked) * NUMBERS].astype(np.float64)
     numbers = numbers.reshape(len(copies), len(given.reals), len(asked), NUMBERS)
-    numbers[0, ..., 2] += noise(numbers[..., :2]) / ROUNDING
-    return numbers[0]
+    return np.concatenate([numbers[0], noise(numbers[..., :2])[..., None]], axis=-1)
 
 
 def _buffer(device: slangpy.Device, numbers: np.ndarray) -> slangpy.Buffer:

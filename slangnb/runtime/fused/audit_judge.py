@@ -22,6 +22,9 @@ LEAST_FINITE = 4
 ROUNDING = 1e-5
 #: How much of the changes by roundings of the arguments counts.
 NOISE = 10.0
+#: The share of both derivatives that noise is, at most, where it is not forward mode's own: twice this, for a sample's
+#: and the usual one, does not excuse a derivative that is half of the other.
+MOST_NOISE = 0.12
 #: Derivatives of this size may be what is left of others that were rounded.
 SMALLEST = 1e-11
 POW_OF_NEGATIVE = "Slang 2026.12 takes pow of a negative number, and of one below 1e-6, as 0 in derivatives"
@@ -83,7 +86,7 @@ class Suspect:
 def judge_random(numbers: np.ndarray, given: Samples, signature: Signature, suspect: Suspect) -> GradientError | None:
     """Judge by the random samples: what they show holds for all calls.
 
-    `numbers` are those of the kernel, of shape (samples, arguments, NUMBERS); so also below.
+    `numbers` are those of the kernel, of shape (samples, arguments, NUMBERS), and their noise; so also below.
     """
     if suspect.is_bound and given.reals_seen:
         return None  # there are none
@@ -108,8 +111,9 @@ def _judged(
         found = numbers[part, k]
         if suspect.powers:  # where both derivatives belong to another value, they tell nothing of each other
             found = found[~_differ(found[:, 3], found[:, 4], tolerance)]
-        forward, reverse, terms = found[:, :3].T
-        wrong = disagreeing(forward, reverse, terms, usual(numbers[:, k, 2]), tolerance, most, least)
+        terms, rounded = (found[:, c] + usual(numbers[:, k, c]) for c in (2, 5))
+        allowed = ROUNDING * terms + rounded + SMALLEST
+        wrong = disagreeing(found[:, 0], found[:, 1], allowed, tolerance, most, least)
         if wrong is not None:
             return _fault(signature.name, p, wrong, suspect)
     return None
@@ -118,19 +122,32 @@ def _judged(
 def noise(derivatives: np.ndarray) -> np.ndarray:
     """Give by how much roundings may change derivatives, for each sample and argument.
 
+    What forward mode shows counts in full. Reverse mode may be what is wrong, and roundings of 1 are large for small
+    arguments: they count up to a share that does not excuse a derivative that is half of the other, unless forward mode
+    gives a 0 or nothing but noise.
+
     Parameters
     ----------
     derivatives : numpy.ndarray
-        Of shape (copies, samples, arguments, 2): as they are; with the arguments moved by roundings, and, four more
-        copies, by roundings of 1 at least, as they come about within a function. These may be large for arguments that
-        are small: they excuse less than the third by which two derivatives differ if one is half of the other.
+        Of shape (copies, samples, arguments, 2): by forward and reverse mode, as they are; then with the arguments
+        moved by roundings, in four copies; then by roundings of 1 at least, as they come about within a function.
+
+    Examples
+    --------
+    >>> as_it_is, moved = [[[4.0, 2.0]]], [[[4.0, 90.0]]]  # reverse mode gives anything
+    >>> noise(np.array([as_it_is, *[moved] * 8])).tolist()
+    [[0.72]]
     """
     with np.errstate(invalid="ignore", over="ignore"):
-        changes = np.abs(derivatives[1:] - derivatives[0]).sum(axis=-1)
-        size = np.abs(derivatives[0]).sum(axis=-1)
-    changes = NOISE * np.where(np.isfinite(changes), changes, 0.0)
-    own, absolute = _to_one_side(changes[:4]), _to_one_side(changes[4:])
-    return own + np.where(np.isfinite(size), np.minimum(absolute, 0.3 * size), 0.0)
+        changes = np.abs(derivatives[1:] - derivatives[0])
+        sizes = np.abs(derivatives[0])
+    changes, sizes = (np.where(np.isfinite(n), n, 0.0) for n in (changes, sizes))
+    own, absolute = NOISE * _to_one_side(changes[:4]), NOISE * _to_one_side(changes[4:]).sum(axis=-1)
+    forward, reverse = own[..., 0], own[..., 1]
+    most = MOST_NOISE * sizes.sum(axis=-1)
+    told = sizes[..., 0] > NOISE * forward
+    other = np.where(told, np.minimum(reverse + absolute, most), reverse + np.minimum(absolute, most))
+    return forward + other
 
 
 def _to_one_side(changes: np.ndarray) -> np.ndarray:
@@ -147,30 +164,26 @@ def usual(terms: np.ndarray) -> float:
 def disagreeing(
     forward: np.ndarray,
     reverse: np.ndarray,
-    terms: np.ndarray,
-    size: float,
+    allowed: np.ndarray,
     tolerance: float,
     most: float,
     least: int = LEAST_FINITE,
 ) -> tuple[float, float] | None:
     """Give the worst pair of derivatives if more than a share `most` of them disagree, else None.
 
-    `terms` are the sums of the magnitudes of what both were added from, and of what roundings of the arguments make of
-    them, and `size` their usual size: their roundings are no fault. Where both derivatives are 0, there is nothing to
-    compare.
+    They may differ by `allowed`, and by a share of both. Where both are 0, there is nothing to compare.
 
     Examples
     --------
-    >>> terms = np.full(4, 10.0)
-    >>> disagreeing(np.array([6.0, 2.0, 3.0, 4.0]), np.zeros(4), terms, 10.0, 1e-3, 0.3)
+    >>> disagreeing(np.array([6.0, 2.0, 3.0, 4.0]), np.zeros(4), np.full(4, 1e-4), 1e-3, 0.3)
     (6.0, 0.0)
-    >>> disagreeing(np.array([6.0, 2.0, 3.0, 4.0]), np.array([6.0, 2.0001, 3.0, 4.0]), terms, 10.0, 1e-3, 0.3)
+    >>> disagreeing(np.array([6.0, 2.0, 3.0, 4.0]), np.array([6.0, 2.0001, 3.0, 4.0]), np.full(4, 1e-4), 1e-3, 0.3)
     """
     told = np.isfinite(forward) & np.isfinite(reverse) & ((forward != 0) | (reverse != 0))
-    f, r, t = forward[told], reverse[told], terms[told]
+    f, r = forward[told], reverse[told]
     if f.size < least:
         return None
-    off = np.abs(f - r) > tolerance * (np.abs(f) + np.abs(r)) + ROUNDING * (t + size) + SMALLEST
+    off = np.abs(f - r) > tolerance * (np.abs(f) + np.abs(r)) + allowed[told]
     if off.mean() <= most:
         return None
     worst = int(np.argmax(np.abs(f - r)))
@@ -179,7 +192,7 @@ def disagreeing(
 
 def _judged_values(numbers: np.ndarray, signature: Signature, suspect: Suspect) -> GradientError | None:
     """Compare the results that forward mode gives along with those of the function."""
-    plain, primal = numbers[:, 0, 3:].T
+    plain, primal = numbers[:, 0, 3:5].T
     tolerance = 5e-2 if suspect.half else 3e-3
     off = _differ(plain, primal, tolerance)
     if not off.any():
@@ -194,10 +207,11 @@ def _judged_values(numbers: np.ndarray, signature: Signature, suspect: Suspect) 
 
 
 def _differ(plain: np.ndarray, primal: np.ndarray, tolerance: float) -> np.ndarray:
-    """Tell where two results differ by more than roundings; not where one is no number."""
+    """Tell where two results differ by more than roundings, or the first alone is no number."""
     told = np.isfinite(plain) & np.isfinite(primal)
     a, b = np.where(told, plain, 0), np.where(told, primal, 0)
-    return np.abs(a - b) > tolerance * np.abs(a) + ROUNDING * usual(np.abs(a))
+    off = np.abs(a - b) > tolerance * np.abs(a) + ROUNDING * usual(np.abs(a))
+    return off | (np.isnan(plain) & np.isfinite(primal))
 
 
 def _fault(name: str, p: Parameter, wrong: tuple[float, float], suspect: Suspect) -> GradientError:
