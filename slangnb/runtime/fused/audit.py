@@ -164,7 +164,9 @@ def _first(call: Call) -> tuple[Audit, GradientError | None]:
         return Audit(), None
     here = judge_near(numbers, given, signature, suspect)
     found.fault = judge_random(numbers, given, signature, suspect)
-    return found, here or found.fault  # that of the call tells more
+    if found.fault is not None and here is not None:
+        found.fault = here  # that of the call tells more
+    return found, here or found.fault
 
 
 def _again(call: Call, suspect: Suspect) -> GradientError | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from slangnb.compiler.reading.calls import LOOPS
-from slangnb.compiler.reflection import REAL, Parameter, Signature, plain_name
+from slangnb.compiler.reflection import REAL, Parameter, Signature, declare, plain_name
 from slangnb.errors import GradientError
 from slangnb.runtime.fused.audit_samples import Samples
 from slangnb.runtime.fused.audit_text import asked_of
@@ -28,7 +28,9 @@ MOST_NOISE = 0.12
 #: Derivatives of this size may be what is left of others that were rounded.
 SMALLEST = 1e-11
 POW_OF_NEGATIVE = "Slang 2026.12 takes pow of a negative number, and of one below 1e-6, as 0 in derivatives"
-POW_REMEDY = "write `x * x` for `pow(x, 2)`, or make its first argument positive, as in `pow(abs(x), n)`"
+POW_REMEDY = (
+    "write `x * x` for `pow(x, 2)`, `x * x * x` for `pow(x, 3)`; for other powers keep its first argument positive"
+)
 _VECTORS = re.compile(r"\b(?:float|half|double)[234](?:x[234])?\b|\b(?:vector|matrix)\s*<")
 _POW = re.compile(r"\bpow\s*\(")
 _INDEX = re.compile(r"[\w\])][ \t]*\[(?!\s*\d+\s*\])")
@@ -219,7 +221,7 @@ def _fault(name: str, p: Parameter, wrong: tuple[float, float], suspect: Suspect
     if suspect.vectors and p.type.kind == "scalar":
         why = "Slang 2026.12 loses the gradient of a scalar that meets a vector on its right, or in a sum"
         causes.append((why, _LOST_REMEDY.format(p=p.name, kind=kind)))
-    causes += [_TOO_LONG] * suspect.loops + [_ALIKE] * suspect.indexes
+    causes += [_TOO_LONG] * suspect.loops + [(_ALIKE, _read_by_function(p))] * suspect.indexes
     causes = causes or [("a fault of the Slang compiler", "write the expression in another way")]
     why, remedy = ("; or ".join(texts) for texts in zip(*causes, strict=True))
     return GradientError(
@@ -231,13 +233,21 @@ def _fault(name: str, p: Parameter, wrong: tuple[float, float], suspect: Suspect
     )
 
 
-_LOST_REMEDY = "write `vector * {p}` for `{p} * vector`, and add `{kind}3({p})` for `{p}`"
+def _read_by_function(p: Parameter) -> str:
+    numbers = p.type.kind == "vector" or (p.type.kind == "array" and len(p.type.shape) == 1)
+    one, z = (p.type.scalar, declare(p.type, "z")) if numbers else ("float", "float z[3]")
+    return (
+        f"read its numbers through a function, as in `[Differentiable] {one} at({z}, int k) {{ return z[k]; }}`, and "
+        "write `at(z, k)` for `z[k]`"
+    )
+
+
+_LOST_REMEDY = "write `vector * {p}` for `{p} * vector`; in a sum write `{kind}3({p})` for `{p}`"
 _TOO_LONG = (
     "a loop seems to run more often than its [MaxIters(n)] says",
-    "raise n to the largest number of rounds",
+    "raise the number in `[MaxIters(...)]` to the most rounds of any call",
 )
 _ALIKE = (
     "where two indices into one array, vector or matrix are equal, as in z[0] * z[k] for k = 0, Slang 2026.12 keeps "
-    "one of the two gradients",
-    "read its numbers through a function, as in `[Differentiable] float at(float z[3], int k) { return z[k]; }`",
+    "one of the two gradients"
 )
