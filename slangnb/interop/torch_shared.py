@@ -61,6 +61,11 @@ def _is_plain(value: Any) -> bool:
     return isinstance(value, torch.Tensor | int | float)
 
 
+def layout_of(t: Any) -> tuple[Any, ...]:
+    """Give how a tensor lies, and how far off the next alignment."""
+    return t.stride(), t.data_ptr() % ALIGNED
+
+
 @dataclass
 class DeviceCall:
     """A call for arguments of one kind; the tensors and numbers come with each run.
@@ -80,6 +85,8 @@ class DeviceCall:
         Where the tensors stand in the list of arguments.
     kinds : list of (dtype, shape, device)
         Of the tensors.
+    layouts : list of (strides, int)
+        Of the tensors: how they lie, and how far off the next alignment.
     reduce : {"", "sum", "mean"}
         What is made of the results of all elements.
     factor : float
@@ -99,6 +106,7 @@ class DeviceCall:
     results: list[tuple[str, tuple[int, ...], Any, int]]
     spots: list[int]
     kinds: list[tuple[Any, ...]]
+    layouts: list[tuple[Any, ...]]
     reduce: str = ""
     factor: float = 1.0
     backwards: dict[Any, Backward] = field(default_factory=dict)
@@ -134,8 +142,9 @@ class DeviceCall:
         launch = AddressedLaunch(prepared)
         spots = [launch.routes.index(path) for path, _ in read.tensors()]
         kinds = [tensor_kind(t) for _, t in read.tensors()]
+        layouts = [layout_of(t) for _, t in read.tensors()]
         factor = 1 / prepared.count if reduce == "mean" else 1.0
-        return cls(function, read.device, target.version, launch, results, spots, kinds, reduce, factor)
+        return cls(function, read.device, target.version, launch, results, spots, kinds, layouts, reduce, factor)
 
     def placed(self, arguments: Sequence[Any], tensors: Sequence[Any]) -> list[Any]:
         """Give the arguments with the addresses of these tensors.
@@ -193,12 +202,12 @@ class DeviceCall:
             return [None] * len(tensors)
         at = self._placed_again(arguments, tensors)
         # Torch's hooks may give other tensors back than those of the forward pass.
-        layouts = [(t.stride(), at[spot] % ALIGNED) for t, spot in zip(tensors, self.spots, strict=True)]
+        layouts = [layout_of(t) for t in tensors]
         key = (wanted, *marks, *layouts)
         plan = self.backwards.get(key)
         if plan is None:
             plan = self.backwards[key] = self._backward(arguments, tensors, wanted, marks, held)
-        elif len(seeds) == 1 and not any(seeds[0].stride()):
+        elif len(seeds) == 1 and not any(seeds[0].stride()) and layouts == self.layouts:
             self._look_ahead(arguments, tensors, wanted)
         places = [seed.data_ptr() for seed in held]
         found = plan.run(at, places, self.factor, (tensors, held))

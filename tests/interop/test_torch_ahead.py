@@ -173,3 +173,24 @@ def test_a_forward_pass_alone_says_nothing_of_gradients(m: Any, x: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert m.root(zero).tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    "part", [lambda t: t.t(), lambda t: t[::2], lambda t: t[:, 1:]], ids=["turned", "every other", "shifted"]
+)
+def test_hooks_that_keep_tensors_in_another_layout(m: Any, a: Any, device: str, part: Any) -> None:
+    base = torch.arange(1.0, 21.0, device=device).reshape(4, 5)
+    hooks = torch.autograd.graph.saved_tensors_hooks(
+        lambda t: t.clone(memory_format=torch.contiguous_format), lambda t: t
+    )
+    for _ in range(4):
+        forget(a)
+        leaf = base.clone().requires_grad_()
+        with hooks:
+            y = m.poly(a, part(leaf))
+        y.sum().backward()
+        right = base.clone().requires_grad_()
+        (2 * part(right) ** 2 + part(right)).sum().backward()
+        torch.testing.assert_close(y, 2 * part(base) ** 2 + part(base))
+        torch.testing.assert_close(leaf.grad, right.grad)
+        torch.testing.assert_close(a.grad, (part(base) ** 2).sum())
