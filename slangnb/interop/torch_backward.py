@@ -15,7 +15,6 @@ from slangnb.interop.torch_arguments import Path
 from slangnb.interop.torch_memory import DTYPES, addresses, launch_on
 from slangnb.runtime.function import Function
 from slangnb.runtime.fused.addressed import AddressedLaunch
-from slangnb.runtime.fused.audit import audit
 from slangnb.runtime.fused.engine import Wish
 from slangnb.runtime.fused.job import Row
 from slangnb.runtime.fused.values import NotFusedError
@@ -62,7 +61,7 @@ class Backward:
         value: bool = False,
         stores: bool = False,
     ) -> Backward:
-        """Prepare a launch, after a look at whether the compiler differentiates the function rightly.
+        """Prepare a launch.
 
         With `value` it sums the results as well, with `stores` it stores them.
         """
@@ -70,7 +69,6 @@ class Backward:
         callee = find(function, (), named, "backward()")
         made = make_call(function, callee, seeds=seeds)
         launch = AddressedLaunch(made.prepare(Wish("reverse", wrt, value, stores, addressed=True)))
-        audit(made)
         found = cls.of(function, device, launch)
         found.chosen = [None if path is None else found.ways.get(path) for path in paths]
         return found

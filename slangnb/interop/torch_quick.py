@@ -16,10 +16,10 @@ from slangnb.interop.torch_autograd import second_derivative
 from slangnb.interop.torch_backward import Backward, sums_way
 from slangnb.interop.torch_memory import DTYPES, addresses, device_array, named_values, shares_memory
 from slangnb.interop.torch_shared import DeviceCall, takes
+from slangnb.interop.torch_watch import Watch, seen
 from slangnb.runtime.binding import EXTRAS
 from slangnb.runtime.function import Function
 from slangnb.runtime.fused.addressed import AddressedLaunch
-from slangnb.runtime.fused.audit import audit
 from slangnb.runtime.fused.engine import Wish
 from slangnb.runtime.fused.launch import follow, nested
 from slangnb.runtime.fused.values import ALIGNED, NotFusedError
@@ -219,11 +219,10 @@ class QuickTransform:
         prepared = call.prepare(Wish("reverse", transform.names, value=transform.value, addressed=True))
         if not prepared.gradients:
             raise NotFusedError("there is no gradient")  # the other way says what is wrong
-        if transform.audited:
-            audit(call)
         if transform.reduce == "mean":
             self._factor /= prepared.count
         launch = AddressedLaunch(prepared)
+        self._watch = Watch(function, transform.name) if transform.audited else None
         self._choose = Chosen(launch.routes, read, len(args), kwargs)
         self._backward = Backward.of(function, read.device, launch)
         row = next((r for r in prepared.sums.rows.all if r.kind == "value"), None)
@@ -235,6 +234,9 @@ class QuickTransform:
 
     def run(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
         """Give value and gradients."""
+        if self._watch is not None:
+            function = self._watch.function
+            self._watch.look(lambda: named_values(TorchArguments.read(function, tuple(args), kwargs).values, seen))
         at, tensors = self._choose(args, kwargs)
         made, totals = self._backward.run(at, (), self._factor, tensors)
         given = [way(made, totals) for way in self._ways]

@@ -8,7 +8,7 @@ computes in the memory of the process, and waits. What this module does not take
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,6 +29,7 @@ from slangnb.interop.torch_memory import (
     seed_array,
     seed_mark,
 )
+from slangnb.interop.torch_watch import Watch, seen
 from slangnb.runtime.function import Function
 from slangnb.runtime.fused.addressed import AddressedLaunch
 from slangnb.runtime.fused.engine import Call, Wish
@@ -97,6 +98,8 @@ class DeviceCall:
         The launch that gives the gradients along, for calls whose gradients are asked for again and again.
     looked_ahead : bool
         Whether there can be one was found out.
+    watch : Watch
+        Of the gradients.
     """
 
     function: Function
@@ -112,6 +115,10 @@ class DeviceCall:
     backwards: dict[Any, Backward] = field(default_factory=dict)
     ahead: Ahead | None = None
     looked_ahead: bool = False
+    watch: Watch = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.watch = Watch(self.function, "backward()")
 
     @classmethod
     def prepare(cls, read: TorchArguments, reduce: str = "") -> DeviceCall:
@@ -185,6 +192,7 @@ class DeviceCall:
         target = self.function.target
         if target.version != self.version:
             raise compiled_again(self.function.info.name)
+        self.watch.look(lambda: self._named(arguments, tensors, seen))
         scaled = given.gradients(wanted, seeds[0]) if given is not None else None
         if scaled is not None:
             return scaled
@@ -249,9 +257,15 @@ class DeviceCall:
         self, arguments: Sequence[Any], tensors: Sequence[Any], wanted: tuple[bool, ...]
     ) -> tuple[dict[str, Any], list[Path | None]]:
         """Give the arguments by name, with descriptions of the tensors, and the places of the wanted gradients."""
-        described = list(arguments)
-        for spot, t in zip(self.spots, tensors, strict=True):
-            described[spot] = device_array(t)
         routes = self.launch.routes
         paths = [routes[spot] if w else None for spot, w in zip(self.spots, wanted, strict=True)]
-        return nested(routes, described), paths
+        return self._named(arguments, tensors, device_array), paths
+
+    def _named(
+        self, arguments: Sequence[Any], tensors: Sequence[Any], describe: Callable[[Any], Any]
+    ) -> dict[str, Any]:
+        """Give the arguments by name, with descriptions of the tensors."""
+        described = list(arguments)
+        for spot, t in zip(self.spots, tensors, strict=True):
+            described[spot] = describe(t)
+        return nested(self.launch.routes, described)

@@ -173,7 +173,25 @@ def test_lint_of_powers() -> None:
 
 
 @pytest.mark.parametrize(
-    "base", ["abs(x)", "2.0", "length(v)", "dot(v, v)", "exp(x)", "max(x, 0.0)", "clamp(x, 0, 1)", "saturate(1 - x)"]
+    "base",
+    [
+        "abs(x)",
+        "2.0",
+        "length(v)",
+        "dot(v, v)",
+        "exp(x)",
+        "max(x, 0.0)",
+        "max(x, 1e-4)",
+        "max(v, float3(0)).x",
+        "clamp(x, 0, 1)",
+        "saturate(1 - x)",
+        "1 - saturate(x)",
+        "1.0 - saturate(v).x",
+        "abs(x) + 1",
+        "x * x",
+        "EPS",
+        "1e-3",
+    ],
 )
 def test_lint_knows_bases_that_are_never_negative(base: str) -> None:
     assert powers(f"pow({base}, 5)") == []

@@ -38,3 +38,21 @@ def test_what_has_a_gradient_keeps_it(session: Any, form: str) -> None:
 def test_parameters_and_functions_without_derivatives_are_not_meant() -> None:
     text = HELPERS + "[Differentiable] float f(no_diff float x, float y) { return x * y; }\n"
     assert lint(Source(text + "float k(float x) { return no_diff g(x); }")) == ()
+
+
+@pytest.mark.parametrize("call", ["sqrt(2.0)", "whole(3)", "sin(y)", "(sin(detach(x)))", "fixed(x)"])
+def test_calls_without_a_gradient_are_not_meant(call: str) -> None:
+    text = (
+        "[Differentiable] float whole(int k) { return k; }\n"
+        "[Differentiable] float fixed(no_diff float a) { return a; }\n"
+        f"[Differentiable] float f(float x, no_diff float y) {{ return x * no_diff {call}; }}"
+    )
+    assert lint(Source(text)) == ()
+
+
+def test_methods_are_meant() -> None:
+    text = (
+        "struct S { float k; [Differentiable] float m(float x) { return k * x; } };\n"
+        "[Differentiable] float f(no_diff S s, float x) { return x * no_diff s.m(x); }"
+    )
+    assert [d.remedy for d in lint(Source(text))] == ["write `detach(s.m(x))`"]

@@ -12,6 +12,7 @@ from slangnb.compiler.advice.powers import power, whole
 from slangnb.compiler.advice.vocabulary import DERIVED
 from slangnb.compiler.finding import finding
 from slangnb.compiler.reading.declarations import Declaration, declarations
+from slangnb.compiler.reading.declared import Parameter
 from slangnb.compiler.reading.scan import Positions
 from slangnb.compiler.reading.tokens import Tokens
 from slangnb.compiler.source import Source
@@ -21,10 +22,14 @@ SHAPE = re.compile(r"[\w.]+\.shape ?\[[^\]]*\]")
 PRINT = 'write `import sgl.device.print;` at the top and `print("x={}", x);` here'
 #: Names of fields that clash with names in the code that SlangPy generates for a struct.
 CLASHING_FIELDS = ("value", "context")
-_POSITIVE = frozenset(("abs", "fabs", "length", "distance", "exp", "exp2", "sqrt", "saturate", "cosh"))
+_POSITIVE = frozenset(("abs", "fabs", "length", "distance", "exp", "exp2", "sqrt", "saturate", "cosh", "max", "clamp"))
 _CONSTANT = re.compile(r"\b(?:static\s+const|const\s+static)\s+\w+\s+(\w+)\s*=")
 _SCALAR = re.compile(r"(?:half|float|double|u?int)[234]?")
-_NUMBER = re.compile(r"-? ?[\d.]+[fFhHlL]?")
+#: Expressions: something times itself, a constant by its name, what is left of something between 0 and 1.
+_ITSELF = re.compile(r"(\w+) ?\* ?\1|dot ?\( ?(.+?) ?, ?\2 ?\)")
+_UPPER = re.compile(r"[A-Z][A-Z\d_]*")
+_COMPLEMENT = re.compile(r"1(?:\.\d*)?[fFhH]? ?- ?saturate\b[^-]*$")
+_NUMBER = re.compile(r"-? ?[\d.]+(?:[eE] ?[-+]? ?\d+)?[fFhHlL]?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +209,7 @@ def _powers(text: _Text) -> Iterator[Diagnostic]:
             if tokens.text(k) != "pow" or tokens.text(k + 1) != "(" or tokens.text(k - 2) == "detach":
                 continue
             parts = tokens.split(k + 2, min(tokens.partner[k + 1], len(tokens.items)))
-            if len(parts) != 2 or not whole(tokens.words(*parts[1])) or _never_negative(tokens, *parts[0]):
+            if len(parts) != 2 or not whole(tokens.words(*parts[1])) or _seems_positive(tokens, function, *parts[0]):
                 continue
             base, exponent = (tokens.words(*p) for p in parts)
             yield text.warn(
@@ -216,17 +221,20 @@ def _powers(text: _Text) -> Iterator[Diagnostic]:
             )
 
 
-def _never_negative(tokens: Tokens, start: int, stop: int) -> bool:
-    """Tell whether an expression is a positive literal, or a call that gives nothing negative."""
+def _seems_positive(tokens: Tokens, function: Declaration, start: int, stop: int) -> bool:
+    """Tell whether an expression is written so that it is not negative; what it is the audit sees at the call.
+
+    That is: a number, an unsigned or constant name, something times itself, and sums and products with what calls a
+    function that is not negative; of differences ``1 - saturate(x)`` alone.
+    """
     words = tokens.words(start, stop)
-    if stop - start < 4 or tokens.text(start + 1) != "(" or tokens.partner[start + 1] != stop - 1:
-        return re.match(r"[\d.]", words) is not None and _NUMBER.fullmatch(words) is not None
-    name = tokens.text(start)
-    given = [tokens.words(*p) for p in tokens.split(start + 2, stop - 1)]
-    if name == "dot":
-        return len(given) == 2 and given[0] == given[1]
-    bounds = given if name == "max" else given[1:2] if name == "clamp" else ()
-    return name in _POSITIVE or any(re.match(r"[\d.]", b) and _NUMBER.fullmatch(b) for b in bounds)
+    if any(pattern.fullmatch(words) for pattern in (_NUMBER, _ITSELF, _UPPER)):
+        return True
+    if "-" in words and not _COMPLEMENT.match(words):
+        return tokens.text(start) in _POSITIVE and tokens.partner[start + 1] == stop - 1
+    unsigned = {p.name for p in function.parameters if p.type.startswith("uint")}
+    names = {tokens.text(k) for k in range(start, stop)}
+    return bool(names & _POSITIVE) or names <= unsigned
 
 
 def _no_diff(text: _Text) -> Iterator[Diagnostic]:
@@ -234,6 +242,7 @@ def _no_diff(text: _Text) -> Iterator[Diagnostic]:
     tokens, everything = text.tokens, list(functions(text.declared))
     derived = {f.name.split("::")[-1] for f in everything if differentiable(f)}
     derived |= DERIVED - {f.name for f in everything}
+    stopping = {f.name.split("::")[-1] for f in everything if any(_stops(p) for p in f.parameters)}
     for function in filter(differentiable, everything):
         for k in inside(tokens, function):
             if tokens.text(k) != "no_diff":
@@ -241,11 +250,16 @@ def _no_diff(text: _Text) -> Iterator[Diagnostic]:
             first = k + 1
             while tokens.text(first) == "(":
                 first += 1
-            name, opening = tokens.text(first), first + 1
+            last = first
+            while tokens.text(last + 1) in (".", "::"):
+                last += 2
+            name, opening = tokens.text(last), last + 1
             if tokens.text(opening) == "(" and name in derived:
+                if name in stopping or _stops_by_itself(text, function, opening):
+                    continue
                 call = tokens.words(first, min(tokens.partner[opening] + 1, len(tokens.items)))
                 what, remedy = f"the gradient of `{call}`", f"write `detach({call})`"
-            elif first == k + 1 and re.fullmatch(r"[A-Za-z_]\w*", tokens.text(opening)):
+            elif last == k + 1 and re.fullmatch(r"[A-Za-z_]\w*", tokens.text(opening)):
                 variable = tokens.text(opening)
                 what, remedy = (
                     f"the gradient of the variable `{variable}`",
@@ -255,6 +269,20 @@ def _no_diff(text: _Text) -> Iterator[Diagnostic]:
                 continue
             message = f"`no_diff` does not stop {what}: it lets a function be called that has none."
             yield text.warn(tokens.items[k].start, len("no_diff"), message, remedy)
+
+
+def _stops_by_itself(text: _Text, function: Declaration, opening: int) -> bool:
+    """Tell whether a call has no gradient that could be stopped: of constants, or of what is detached already."""
+    tokens = text.tokens
+    close = min(tokens.partner[opening], len(tokens.items))
+    if any(tokens.text(k) == "detach" for k in range(opening, close)):
+        return True
+    return all(_has_no_gradient(tokens, *part, function) for part in tokens.split(opening + 1, close))
+
+
+def _stops(parameter: Parameter) -> bool:
+    """Tell whether a parameter takes a number without its gradient."""
+    return "no_diff" in parameter.modifiers or re.match(r"u?int|bool", parameter.type) is not None
 
 
 def _divisions(text: _Text) -> Iterator[Diagnostic]:
