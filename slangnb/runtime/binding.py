@@ -142,7 +142,7 @@ def too_many(signature: Signature, given: int) -> CallError:
 
 def unknown(signature: Signature, key: str, free: list[str]) -> CallError:
     """Say that there is no parameter of this name; `free` are those it may be meant for."""
-    close = difflib.get_close_matches(key, free, 1, 0.5)
+    close = [n for n in free if n.lower() == key.lower()] or difflib.get_close_matches(key, free, 1, 0.5)
     if not close and signature.returns.name != "void":
         close = ["_result"] if key == "out" else difflib.get_close_matches(key, EXTRAS, 1, 0.8)
     remedy = f"did you mean {close[0]!r}?" if close else f"its signature is {signature}"

@@ -79,6 +79,7 @@ def zeros(*shape: int) -> Any:
         ),
         (lambda m: m.same(zeros(4), result="numpy"), "same has no parameter 'result'", "did you mean '_result'?"),
         (lambda m: m.same(zeros(4), out=zeros(4)), "same has no parameter 'out'", "did you mean '_result'?"),
+        (lambda m: m.same(X=zeros(4)), "same has no parameter 'X'", "did you mean 'x'?"),
         (
             lambda m: m.fill(zeros(4), out=zeros(4)),
             "fill has no parameter 'out'",
