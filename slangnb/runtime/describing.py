@@ -29,7 +29,8 @@ def how_to_call(info: FunctionInfo) -> list[str]:
     >>> print(*how_to_call(FunctionInfo("f", (f,), 1)), sep="\\n")
     <BLANKLINE>
     In Python: f(a=2.0, x=2.0)
-    With an array or a tensor for any argument it gives a tensor, or an array with _result='numpy'.
+    With an array or a tensor for any argument it gives a tensor,
+    or an array with _result='numpy'.
     Gradient: sn.grad(f, wrt="x")(a=2.0, x=2.0)
     """
     signature = info.signature
@@ -39,7 +40,7 @@ def how_to_call(info: FunctionInfo) -> list[str]:
     outputs = {p.name: "array" for p in signature.parameters if p.io == "out"}
     lines = ["", f"In Python: {info.name}({_given(inputs | outputs)})"]
     if signature.returns.name != "void":
-        lines += ["With an array or a tensor for any argument it gives a tensor, or an array with _result='numpy'."]
+        lines += ["With an array or a tensor for any argument it gives a tensor,", "or an array with _result='numpy'."]
     wrt = [p.name for p in signature.parameters if p.derivable and p.io != "out"]
     if signature.differentiable and wrt:
         lines += [f'Gradient: sn.grad({info.name}, wrt="{wrt[-1]}")({_given(inputs)})']

@@ -57,7 +57,8 @@ def test_it_says_how_python_calls_the_function(shell: Any) -> None:
         .rstrip()
         .endswith(
             "In Python: poly(a=2.0, v=[2.0, 2.0, 2.0], w=array)\n"
-            "With an array or a tensor for any argument it gives a tensor, or an array with _result='numpy'.\n"
+            "With an array or a tensor for any argument it gives a tensor,\n"
+            "or an array with _result='numpy'.\n"
             'Gradient: sn.grad(poly, wrt="v")(a=2.0, v=[2.0, 2.0, 2.0])'
         )
     )
