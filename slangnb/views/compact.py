@@ -13,8 +13,8 @@ from slangnb.views.quantise import STEPS
 if TYPE_CHECKING:
     from PIL.Image import Image as PILImage
 
-#: Colours of each kind in a table of 256: the two maps, ink, muted words, marks.
-_VALUE, _GRADIENT, _INK, _MUTED, _MARK = 104, 96, 24, 16, 8
+#: Colours of each kind in a table of 256: the two maps, stems of values, ink, muted words, marks.
+_VALUE, _GRADIENT, _STEM, _INK, _MUTED, _MARK = 104, 96, 1, 24, 16, 8
 #: A picture of other colours, as a photograph, is left as it is: so far may a colour move, for all but a hundredth.
 FARTHEST = 8
 _LARGE = 20_000
@@ -101,7 +101,9 @@ def _coarser(picture: PILImage, side: int) -> PILImage:
     from PIL import Image
 
     colours = np.array(picture.getpalette()).reshape(-1, 3)
-    of_map, pale = np.arange(256) < _VALUE + _GRADIENT, (colours.min(axis=1) >= _PALE) & (colours.min(axis=1) < 255)
+    # The colour of stems is near one of the map of gradients, which may be drawn with it.
+    of_map = np.arange(256) < _VALUE + _GRADIENT + _STEM
+    pale = (colours.min(axis=1) >= _PALE) & (colours.min(axis=1) < 255)
     drawn = np.array(picture)
     blocks = _blocks(drawn, side)
     # Words and lines, and the edges of what is drawn, are not touched.
@@ -144,9 +146,11 @@ def alike(small: PILImage, whole: PILImage) -> bool:
 
 
 def _table() -> bytes:
-    from slangnb.views.style import INK, MUTED
+    from slangnb.views.style import INK, MUTED, VALUE_SOFT
 
     maps = _some("viridis", _VALUE).tobytes() + _some("balance", _GRADIENT).tobytes()
+    # Stems of gradients have colours of their map.
+    maps += _rgb(VALUE_SOFT).tobytes()
     table = maps + _to_paper(INK, _INK, False) + _to_paper(MUTED, _MUTED, False) + _marks(False)
     return table + table[-3:] * (256 - len(table) // 3)
 

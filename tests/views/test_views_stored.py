@@ -337,6 +337,14 @@ def test_a_large_picture_keeps_its_colours_and_its_words() -> None:
     assert away[:80].max() <= 16 and away[-50:].max() <= 16
 
 
+def test_stems_keep_their_colours() -> None:
+    one = ArraySource(np.array([1, 2, 3], np.float32), np.array([1, -2, 3], np.float32), name="x")
+    drawn = Image.open(io.BytesIO(compact(to_png([one.model()], STORED_DPI)))).convert("RGB")
+    seen = np.array([colour for _, colour in drawn.getcolors(256) or []])
+    for colour, most in (((0xB7, 0xD3, 0xDE), 0), ((0xF3, 0xC2, 0x9B), 6), ((0xA8, 0xCB, 0xE2), 6)):
+        assert np.abs(seen - colour).max(axis=1).min() <= most
+
+
 def test_equal_bundles_for_equal_numbers() -> None:
     one, two = (show(x=numbers())._repr_mimebundle_()[0] for _ in range(2))
     assert one == two
