@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from slangnb.notebook.magics import SlangMagics
 
 CLOSED = "closed; functions and tensors of the old device are gone, run the cells again"
+#: The longest line that says what was compiled, if it has commas.
+_WIDTH = 88
+#: A comma that is not inside of parentheses.
+_BETWEEN = re.compile(r", (?![^()]*\))")
 #: What no command has.
 _CODE = re.compile(r"[(){};]|\[\w")
 #: What makes a function an entry point.
@@ -59,7 +63,7 @@ def functions_of(module: Module) -> list[Function]:
 
 
 def summary(module: Module) -> str:
-    """Say in one line what a module defines.
+    """Say what a module defines, in one line where that is short enough.
 
     Examples
     --------
@@ -78,7 +82,26 @@ def summary(module: Module) -> str:
             "compiled entry points, which are not called from Python: "
             "write a plain function, as `float twice(float x) { return 2 * x; }`; slangnb makes the kernel"
         )
-    return "compiled " + (", ".join(parts) or "an empty module: it defines no function and no struct")
+    return folded("compiled " + (", ".join(parts) or "an empty module: it defines no function and no struct"))
+
+
+def folded(words: str) -> str:
+    """Break a long line after commas, inside of parentheses only where it must be; what goes on is indented.
+
+    Examples
+    --------
+    >>> print(folded("compiled " + ", ".join(f"{name}(a, x) [differentiable]" for name in ("one", "two", "three"))))
+    compiled one(a, x) [differentiable], two(a, x) [differentiable],
+        three(a, x) [differentiable]
+    """
+    lines = [""]
+    for part in _BETWEEN.split(words):
+        for piece in [part] if len(part) < _WIDTH - 4 else part.split(", "):
+            if len(lines[-1]) + len(piece) + 3 > _WIDTH:  # with the commas before and after it
+                lines.append(f"    {piece}")
+            else:
+                lines[-1] += f", {piece}" if lines[-1] else piece
+    return ",\n".join(lines)
 
 
 def run(magics: SlangMagics, line: str) -> None:

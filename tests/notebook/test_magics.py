@@ -140,6 +140,17 @@ def test_structs_become_names(shell: Any, capsys: pytest.CaptureFixture[str]) ->
     assert run(shell, "volume({'_type': 'Sphere', 'r': 2.0})") == 8.0
 
 
+def test_what_was_compiled_is_not_one_endless_line(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    names = ", ".join(f"float argument_{i}" for i in range(9))
+    shell.run_cell(
+        f"%%slang\nfloat one(float x) {{ return x; }}\nfloat many({names}) {{ return argument_0; }}"
+    ).raise_error()
+    assert capsys.readouterr().out == (
+        "compiled one(x), many(argument_0, argument_1, argument_2, argument_3, argument_4,\n"
+        "    argument_5, argument_6, argument_7, argument_8)\n"
+    )
+
+
 def test_printing_from_a_shader(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
     run(shell, '%%slang -q\nimport sgl.device.print;\nvoid hello(int x) { print("x={}", x); }')
     run(shell, "hello(3)")
