@@ -28,7 +28,9 @@ wave = sn.tensor(np.sin(t), grad=True)
 wave.grad.copy_from_numpy(np.cos(t))
 few = sn.tensor([1, 2, 3, 4], grad=True)
 few.grad.copy_from_numpy(np.array([12, 16, 20, -24], np.float32))
-sn.show(wave=wave, few=few)"""
+small = sn.tensor(np.ones((4, 6), np.float32), grad=True)
+small.grad.copy_from_numpy(np.linspace(-0.001, 0.001, 24, dtype=np.float32).reshape(4, 6))
+sn.show(wave=wave, few=few, small=small, odd=np.array([1, np.nan, np.inf, -np.inf, 2], np.float32))"""
 BAD = """odd = sn.show(
     scalar=2.5, empty=np.zeros((0, 3)), nan=np.full((8, 9), np.nan), same=np.ones((8, 9)),
     half=np.ones((8, 9), np.float16),
@@ -63,6 +65,17 @@ NAMES = """root => [...root.querySelectorAll('button, select, input, [tabindex]'
 COUNT = """root => { window.frames = 0;
   new MutationObserver(() => { window.frames++; })
     .observe(root, { attributes: true, attributeFilter: ['data-drawn'] }); }"""
+
+
+# What is written from now on, with its ends and the width of its canvas, in pixels of the page.
+LISTEN = """() => { window.written = [];
+  const draw = CanvasRenderingContext2D.prototype.fillText;
+  CanvasRenderingContext2D.prototype.fillText = function(said, x, y) {
+    const half = this.measureText(said).width / 2;
+    window.written.push([String(said), x - half, x + half, this.canvas.clientWidth]);
+    return draw.call(this, said, x, y);
+  };
+  window.deaf = () => { CanvasRenderingContext2D.prototype.fillText = draw; }; }"""
 
 
 class Views:
@@ -292,6 +305,27 @@ def test_a_few_elements_stand_side_by_side_as_in_the_still_picture(views: Views)
     assert ["168,203,226" in one for one in drawn] == [False, True]
 
 
+def test_the_numbers_of_a_scale_are_whole(views: Views) -> None:
+    view = views.at(WAVE_AT, 2)
+    views.page.evaluate(LISTEN)
+    view.locator("select[name=profile]").select_option("row")
+    views.page.wait_for_function("window.written.some(([said]) => said === '0.001')")
+    written = views.page.evaluate("window.deaf(), window.written")
+    view.locator("select[name=profile]").select_option("off")
+    left, right, width = next(place for said, *place in written if said == "0.001")
+    assert 0 < left < right <= width + 0.01
+
+
+def test_stems_say_what_is_not_finite(views: Views) -> None:
+    view = views.at(WAVE_AT, 3)
+    views.page.evaluate(LISTEN)
+    view.get_by_role("button", name="zoom in").click()
+    views.page.wait_for_function("window.written.length >= 4")
+    written = views.page.evaluate("window.deaf(), window.written")
+    view.get_by_role("button", name="show all").click()
+    assert {"NaN", "+Inf", "-Inf"} <= {said for said, *_ in written}
+
+
 def test_arrows_are_for_vectors(views: Views) -> None:
     arrow = "select[name=overlay] option[value=arrows]"
     assert views.at(HEIGHT).locator(arrow).evaluate("o => o.hidden && o.disabled")
@@ -312,6 +346,10 @@ def test_every_menu_says_what_it_does(views: Views) -> None:
     said = views.at(HEIGHT).locator(".snb-controls select").evaluate_all("all => all.map(s => s.title)")
     assert len(said) == 6 and all(len(one) > 20 for one in said)
     assert "lines where the gradient is equal" in said[4]
+    for row, count in ((0, 3), (3, 1)):
+        own = views.at(STACK_AT, row).locator(".snb-sliders :is(select, input)")
+        assert all(len(one) > 20 for one in own.evaluate_all("all => all.map(s => s.title)"))
+        assert own.count() == count
 
 
 def test_every_control_is_reachable_and_named(views: Views) -> None:

@@ -142,8 +142,13 @@ const BLUE = "#3f7fb5", ORANGE = "#d9763a";
 // The stems under the dots of numbers, light and dark: of values, of gradients above zero and below.
 const SOFT = [["#b7d3de", "#f3c29b", "#a8cbe2"], ["#24505f", "#86502a", "#255a85"]];
 
-function text(g, said, x, y, { colour, align = "center", base = "top", size = 11, mono = false, weight = "" } = {}) {
+function text(g, said, x, y, { colour, align = "center", base = "top", size = 11, mono = false, weight = "", whole = false } = {}) {
   g.font = `${weight} ${size}px ${mono ? g.fonts.mono : g.fonts.sans}`;
+  if (whole) {
+    // Half of a number at an edge of the canvas would be read as another number.
+    const half = g.measureText(said).width / 2;
+    x = clamp(x, half, g.canvas.width / (window.devicePixelRatio || 1) - half);
+  }
   g.textAlign = align; g.textBaseline = base; g.fillStyle = colour ?? g.inks.muted;
   g.fillText(said, x, y);
 }
@@ -160,7 +165,7 @@ function indexTicks(g, box, zoom, { left = true, below = true } = {}) {
   if (below) for (const i of counted(zoom.c0, zoom.c1 - 1, Math.max(2, box.w / 48))) {
     const x = box.x + (i + 0.5 - zoom.c0) / (zoom.c1 - zoom.c0) * box.w;
     line(g, x, box.y + box.h + 1, x, box.y + box.h + 4, g.inks.muted, 0.8);
-    text(g, i, x, box.y + box.h + 6);
+    text(g, i, x, box.y + box.h + 6, { whole: true });
   }
   if (left) for (const i of counted(zoom.r0, zoom.r1 - 1, Math.max(2, box.h / 36))) {
     const y = box.y + (i + 0.5 - zoom.r0) / (zoom.r1 - zoom.r0) * box.h;
@@ -214,7 +219,7 @@ function colourScale(g, panel, palette, box) {
     const x = box.x + panel.scale.place(value) * box.w;
     if (value !== 0 && ((zero !== null && Math.abs(x - zero) < 24) || x - taken < 34)) continue;
     if (value !== 0) line(g, x, base + BAR + 1, x, base + BAR + 4, g.inks.muted, 0.8);
-    text(g, written(value, 4), x, base + BAR + 6, { colour: value === 0 ? g.inks.ink : undefined });
+    text(g, written(value, 4), x, base + BAR + 6, { colour: value === 0 ? g.inks.ink : undefined, whole: true });
     taken = x;
   }
   if (zero !== null) line(g, zero, base - 5, zero, base + BAR + 5, g.inks.ink, 1.4);
@@ -429,21 +434,23 @@ class View {
         // An axis of one element has nothing to choose.
         if (size < 2) return;
         input.oninput = () => { out.value = placeOf(input, size); this.turn({ place, pick: Number(input.value) }); };
-        const l = make("label", ""); l.append(`axis ${axis}`, input, out); this.sliders.append(l);
+        input.title = `The index on axis ${axis} of the slice that is drawn.`;
+        const l = make("label", "", { title: input.title }); l.append(`axis ${axis}`, input, out); this.sliders.append(l);
       });
       if (axes?.sizes?.length > 2 && axes.down !== null) for (const [role, said, now] of [["rows", "down", axes.down], ["columns", "across", axes.across]]) {
-        const s = make("select", "", { name: role });
+        const title = `The axis whose elements are the ${role} of the picture.`, s = make("select", "", { name: role, title });
         axes.sizes.forEach((n, i) => s.append(make("option", "", { value: i, textContent: `axis ${i}`, selected: i === now })));
         s.onchange = () => this.turn({ role, axis: Number(s.value) });
-        const l = make("label", ""); l.append(said, s); this.sliders.append(l);
+        const l = make("label", "", { title }); l.append(said, s); this.sliders.append(l);
       }
       if (axes?.components > 1) {
-        const s = make("select", "", { name: "component" }), names = this.meta.labels;
+        const title = "The component of the vectors that is drawn, or all of them.";
+        const s = make("select", "", { name: "component", title }), names = this.meta.labels;
         s.append(make("option", "", { value: "", textContent: "all" }));
         for (let i = 0; i < axes.components; i++) s.append(make("option", "", { value: i, textContent: names[i] ?? String(i) }));
         s.value = axes.component ?? "";
         s.onchange = () => this.turn({ component: s.value === "" ? null : Number(s.value) });
-        const l = make("label", ""); l.append("component", s); this.sliders.append(l);
+        const l = make("label", "", { title }); l.append("component", s); this.sliders.append(l);
       }
     }
     axes?.sliders?.forEach(({ pick }, place) => {
@@ -800,7 +807,13 @@ class View {
       const said = inFull(v, n <= 5 ? 4 : 3), up = v >= 0 || !zero;
       text(g, said, x(i), y(v) + (up ? -6 : 6), { colour: g.inks.ink, base: up ? "bottom" : "top", mono: true, size: Math.min(11.5, room / (0.62 * said.length)) });
     });
-    for (const [, , i, code] of panel.marks ?? []) sign(g, x(i), code === POS_INF ? box.y + 5 : box.y + box.h - 5, code);
+    const marks = panel.marks ?? [];
+    for (const [, , i, code] of marks) {
+      const up = code !== POS_INF, at = up ? box.y + box.h - 5 : box.y + 5;
+      sign(g, x(i), at, code);
+      const said = code === NAN ? "NaN" : up ? "-Inf" : "+Inf";
+      if (marks.length <= FEW) text(g, said, x(i), at + (up ? -6 : 6), { colour: cssOf(pixel(...MARK)), base: up ? "bottom" : "top", size: 9.5, weight: "bold" });
+    }
     g.restore();
     const labels = this.meta.labels;
     if (labels.length === n) labels.forEach((name, i) => text(g, name, x(i), box.y + box.h + 6, { mono: true }));
