@@ -42,7 +42,8 @@ class Builder:
     sources: dict[str, Source] = field(default_factory=dict)
     _built: dict[str, tuple[Loaded, ModuleInfo]] = field(default_factory=dict)
     _failed: dict[str, CompileError] = field(default_factory=dict)
-    _warnings: list[Diagnostic] = field(default_factory=list)
+    _logs: dict[str, str] = field(default_factory=dict)
+    _warnings: dict[Diagnostic, None] = field(default_factory=dict)
     _kernels: dict[str, slangpy.ComputeKernel] = field(default_factory=dict)
 
     def build(self, unit: Unit) -> None:
@@ -66,11 +67,19 @@ class Builder:
             except slangpy_errors() as error:
                 self._failed[unit.module] = compile_error(str(error), self.sources, self.graph.names(unit))
                 raise self._failed[unit.module] from error
-        said = parse("\n".join(log), self.sources) if log else ()
-        self._refuse_missing_returns(unit, said)
+        self._logs[unit.module] = "\n".join(log)
+        self._refuse_missing_returns(unit, self._said(unit))
         self._built[unit.module] = loaded, reflect(loaded, unit.source.text, unit.source.first_line)
-        self._warnings += with_remedies([d for d in said if d.severity == "warning"], self.sources)
-        self._warnings += lint(unit.source)
+        self.warn(unit)
+
+    def warn(self, unit: Unit) -> None:
+        """Note the warnings of a built unit, for `take_warnings`, in the words of the cell that it is now."""
+        said = with_remedies([d for d in self._said(unit) if d.severity == "warning"], self.sources)
+        self._warnings |= dict.fromkeys((*said, *lint(unit.source)))
+
+    def _said(self, unit: Unit) -> tuple[Diagnostic, ...]:
+        log = self._logs[unit.module]
+        return parse(log, self.sources) if log else ()
 
     def _refuse_missing_returns(self, unit: Unit, said: tuple[Diagnostic, ...]) -> None:
         """A path without return is an error for Vulkan, and any value at all on CUDA: an error everywhere."""
@@ -100,9 +109,8 @@ class Builder:
 
     def take_warnings(self) -> list[Diagnostic]:
         """Give the warnings since the last time, without repetitions."""
-        seen = list(dict.fromkeys(self._warnings))
-        self._warnings.clear()
-        return seen
+        self._warnings, taken = {}, self._warnings
+        return list(taken)
 
 
 def for_slangpy(source: Source) -> Source:

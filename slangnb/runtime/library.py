@@ -50,10 +50,13 @@ class Library:
 
     def compile(self, source: Source, name: str | None, include: tuple[Path, ...], force: bool) -> Module:
         """Compile a cell; see `Session.compile`."""
-        return self._install(self._resolver.unit(source, name, include), name is not None, force)
+        return self._warned(self._install(self._resolver.unit(source, name, include), name is not None, force))
 
     def load(self, file: Path, force: bool) -> Module:
         """Compile a file; see `Session.load`."""
+        return self._warned(self._load(file, force))
+
+    def _load(self, file: Path, force: bool) -> Module:
         with opened(file, self._reading):
             unit = self._resolver.unit(read_file(file), str(file), (), file.parent)
         return self._install(unit, True, force)
@@ -69,8 +72,13 @@ class Library:
         return broken
 
     def _need_file(self, path: Path) -> Unit:
-        self.load(path, False)
+        self._load(path, False)
         return self.graph[str(path)]
+
+    def _warned(self, module: Module) -> Module:
+        """Note the warnings of what a person asked for, though it was built before; not those of what it imports."""
+        self.builder.warn(self.graph[module._key])
+        return module
 
     def _install(self, unit: Unit, keep: bool, force: bool) -> Module:
         before = self.graph.get(unit.key)

@@ -180,7 +180,7 @@ class Session:
         force : bool
             Compile again though nothing has changed.
         warn : bool
-            Say what is odd about the source as a `CompileWarning`; else `take_warnings` gives it.
+            Say what is odd about the source as a `CompileWarning`, at each compile; else `take_warnings` gives it.
 
         Returns
         -------
@@ -228,7 +228,7 @@ class Session:
         return self._library.take_broken()
 
     def take_warnings(self) -> list[Any]:
-        """Give the compiler's warnings since the last time this was asked, each once."""
+        """Give the warnings of what was compiled since this was last asked, each once."""
         return self._library.builder.take_warnings()
 
     def kernel(self, text: str, entry: str, owner: Module | None) -> slangpy.ComputeKernel:

@@ -29,20 +29,37 @@ def test_diagnostics_have_the_lines_of_the_cell(session: Any) -> None:
     assert d.source == "\treturn x + yy;"
 
 
-def test_warnings_are_given_once(session: Any) -> None:
+def test_warnings_are_given_once_for_each_compile(session: Any) -> None:
     session.take_warnings()
-    text = "float warn_once(float x) { int i = x; return i; }"
+    text = "[Differentiable] float warn_once(float x) { int i = x; return i + pow(x, 2); }"
+    for label in ("In[3]", "In[3]", "In[4]"):  # of the second on, nothing is built
+        session.compile(text, label=label, warn=False)
+        assert [(w.code, w.file) for w in session.take_warnings()] == [("E30081", label), ("", label)]
+        assert session.take_warnings() == []
     session.compile(text, warn=False)
-    assert [w.code for w in session.take_warnings()] == ["E30081"]
     session.compile(text, warn=False)
+    assert len(session.take_warnings()) == 2
+
+
+def test_warnings_of_an_imported_file_are_given_when_it_is_built(session: Any, tmp_path: Path) -> None:
+    session.take_warnings()
+    file = tmp_path / "warning_file.slang"
+    file.write_text("public float odd_file(float x) { int i = x; return i; }")
+    text = "import warning_file; float of_file(float x) { return odd_file(x); }"
+    session.compile(text, include=(tmp_path,), warn=False)
+    assert [w.file for w in session.take_warnings()] == ["warning_file.slang"]
+    session.compile(text, include=(tmp_path,), warn=False)
     assert session.take_warnings() == []
+    session.load(file, warn=False)
+    assert [w.file for w in session.take_warnings()] == ["warning_file.slang"]
 
 
 def test_scripts_are_warned_at_their_own_line(session: Any, tmp_path: Path) -> None:
     text = "[Differentiable] float warned(float x) { return pow(x, 2); }"
-    with pytest.warns(sn.CompileWarning, match=r"(?s)is 0 where the base is negative.*write `x \* x`") as said:
-        session.compile(text)
-    assert said[0].filename == __file__
+    for _ in range(2):
+        with pytest.warns(sn.CompileWarning, match=r"(?s)is 0 where the base is negative.*write `x \* x`") as said:
+            session.compile(text)
+        assert [w.filename for w in said] == [__file__]
     (tmp_path / "warned.slang").write_text(text.replace("warned", "warned_too"))
     with pytest.warns(sn.CompileWarning, match="warned.slang"):
         session.load(tmp_path / "warned.slang")
