@@ -27,6 +27,9 @@ WHOLE = "write `float` for a function of each element; for a whole tensor `Tenso
 CASES = {
     "call": (F + "f(2.0)", 6, CALL.format("f(2.0)"), F),
     "call with semicolon": (F + "f(2.0);", 6, CALL.format("f(2.0)"), F),
+    "call by name": (F + "f(x=2.0)\n", 6, CALL.format("f(x=2.0)"), F),
+    "call above blank lines": (F + "f(2.0)\n\n\n", 6, CALL.format("f(2.0)"), F),
+    "call above a function": ("float f(float x) { return x; }\nf(2.0)\n" + F.replace("f(", "g("), 3, CALL.format("f(2.0)"), F),
     "print": (F + "print(f(2.0))", 6, CALL.format("print(f(2.0))"), F),
     "assigned call": (F + "y = f(2.0)", 6, CALL.format("y = f(2.0)"), F),
     "undeclared": (

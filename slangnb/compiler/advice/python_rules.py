@@ -27,6 +27,8 @@ _COLON_BODY = re.compile(r"\s*[\w<>, ]+\s\w+\s*\([^()]*\)\s*:\s*(?:return\b.*)?$
 _CALL = re.compile(r"\s*(?:[A-Za-z_]\w*\s*=\s*)?([A-Za-z_][\w.]*)\s*\(.*\)\s*;?\s*")
 #: What loses the parser: all that it says of the rest of the function is a consequence.
 _BLOCK = re.compile(r"\s*(?:for|if|while|elif|else|def)\b")
+#: How the remedy for a call starts; the parser reads the call on into what follows it.
+_MOVE = "calls go in a Python cell: "
 _WORDS = {"and": "&&", "or": "||", "not": "!", "is": "=="}
 
 
@@ -39,7 +41,7 @@ def python_syntax(case: Case, _: re.Match[str]) -> str:
     if imported := _import(line) or _import(above):
         return imported
     if call := _call_below(case):
-        return f"calls go in a Python cell: move `{call}` to one below"
+        return f"{_MOVE}move `{call}` to one below"
     if choice := _CHOICE.search(line):
         return f"write `{choice.group(2)} ? {choice.group(1)} : {choice.group(3).strip()}`"
     if choice := _IF_VALUE.search(line):
@@ -113,6 +115,8 @@ def _follows(d: Diagnostic, is_python: bool, span: tuple[int, int], first: Diagn
     if d.file != first.file:
         return False
     if re.match(r"\s*(?:from|import)\b", first.source) and d.remedy == first.remedy:
+        return True
+    if first.remedy.startswith(_MOVE) and (d.remedy == first.remedy or d.message.startswith("unexpected end of file")):
         return True
     lost = _BLOCK.match(first.source) and d.code.startswith("E2") and not is_python and span == of
     return d.line == first.line or bool(lost)
