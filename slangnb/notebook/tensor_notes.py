@@ -18,6 +18,7 @@ _OPERATION = re.compile(
     r"|loop of ufunc does not support argument \d of type Tensor\b.*"
 )
 _ASSIGNED = "'Tensor' object does not support item assignment"
+_SMALL = "Numpy array is larger than the tensor storage"
 _NUMPY = re.compile(r"numpy\(\): incompatible function arguments\..*slangpy\.native_func\.Tensor", re.DOTALL)
 _ATTRIBUTE = re.compile(r"'Tensor' object has no attribute '(\w+)'")
 _METHODS = frozenset(
@@ -51,6 +52,8 @@ def tensor_note(error: BaseException | None) -> str:
             said = "a tensor is written as a whole: change an array, and give it to `x.copy_from_numpy(array)`"
         elif _OPERATION.fullmatch(text) or _NUMPY.match(text):
             said = _GENERAL
+    elif isinstance(error, RuntimeError) and str(error).startswith(_SMALL):
+        said = "SlangPy copies the bytes: give it the tensor's own type, as in `np.ones(3, np.float32)`"
     return f"note: {said}" if said else ""
 
 

@@ -11,6 +11,7 @@ from slangnb.notebook.tensor_notes import tensor_note
 GENERAL = "a tensor lives on the device: `x.to_numpy()` gives its numbers; arithmetic belongs in a `%%slang` function"
 NUMPY = "a tensor lives on the device: write `x.to_numpy()."
 WHOLE = "a tensor is written as a whole: change an array, and give it to `x.copy_from_numpy(array)`"
+BYTES = "SlangPy copies the bytes: give it the tensor's own type, as in `np.ones(3, np.float32)`"
 GRAD = "`sn.tensor(data, grad=True)` makes a tensor with a gradient of zeros, which is `x.grad`"
 
 
@@ -23,6 +24,7 @@ GRAD = "`sn.tensor(data, grad=True)` makes a tensor with a gradient of zeros, wh
         ("x.requires_grad", GRAD),
         ("x.shpe", "did you mean `x.shape`?"),
         ("x[0] = 5", WHOLE),
+        ("x.copy_from_numpy(np.ones(3))", BYTES),
         *(
             (code, GENERAL)
             for code in (
@@ -39,7 +41,9 @@ def test_what_people_do_to_a_tensor(shell: Any, capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().out.splitlines()[-1] == f"note: {note}"
 
 
-@pytest.mark.parametrize("code", ["1 + 'a'", "Tensor().sum()", "-Tensor", "x.sum()", "1 / 0", "x = = 1"])
+@pytest.mark.parametrize(
+    "code", ["1 + 'a'", "Tensor().sum()", "-Tensor", "x.sum()", "1 / 0", "x = = 1", "raise RuntimeError('no')"]
+)
 def test_other_errors_stay_as_they_are(shell: Any, capsys: pytest.CaptureFixture[str], code: str) -> None:
     shell.run_cell("class Tensor: pass")
     capsys.readouterr()
