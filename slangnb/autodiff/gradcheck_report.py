@@ -97,6 +97,9 @@ class GradcheckReport:
     def _title(self) -> str:
         found = {v.verdict for v in self.verdicts.values()}
         said = "WRONG" if "wrong" in found else "unsure" if found == {"unsure"} else "right"
+        unsure = [name for name, v in self.verdicts.items() if v.verdict == "unsure"]
+        if said == "right" and unsure:
+            said += f", but {', '.join(unsure)} {'is' if len(unsure) == 1 else 'are'} unsure"
         return f"gradcheck of {self.function}: {said}"
 
     def __str__(self) -> str:

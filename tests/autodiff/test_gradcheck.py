@@ -10,6 +10,7 @@ import pytest
 
 import slangnb as sn
 from slangnb.autodiff.gradcheck_differences import PRECISIONS, differentiate
+from slangnb.autodiff.gradcheck_report import GradcheckRow, GradcheckVerdict, make_report
 
 RNG = np.random.default_rng(7)
 
@@ -85,6 +86,20 @@ def test_right_derivatives_pass(session: Any, expression: str) -> None:
 def test_kinks_and_jumps_give_no_false_alarm(session: Any) -> None:
     f = session.compile("[Differentiable] float kink(float x) { return abs(x) + fmod(x, 1.0); }").kink
     assert sn.gradcheck(f, np.linspace(-3, 3, 301).astype(np.float32)).ok
+
+
+def test_the_heading_says_what_is_unsure(session: Any) -> None:
+    f = session.compile("[Differentiable] float pn(float x, float n) { return pow(x, n); }", warn=False).pn
+    report = sn.gradcheck(f, x=[-3, 3], n=2.0)
+    heading = "gradcheck of pn: right, but n is unsure"
+    assert report.ok and str(report).splitlines()[0] == heading and f"<p>{heading}</p>" in report._repr_html_()
+    unsure, right = GradcheckVerdict("unsure", 1, 0, 0), GradcheckVerdict("ok", 1, 1, 0)
+    row = GradcheckRow("x", (), 1.0, 1.0, 0.0, "ok")
+    said = [
+        str(make_report("f", [(name, v, [row]) for name, v in verdicts.items()])).splitlines()[0]
+        for verdicts in ({"x": right, "y": unsure, "z": unsure}, {"y": unsure}, {"x": right})
+    ]
+    assert said == ["gradcheck of f: " + s for s in ("right, but y, z are unsure", "unsure", "right")]
 
 
 def test_vectors_and_report(session: Any) -> None:
