@@ -10,7 +10,7 @@ from slangnb.runtime.binding import Bound, bind
 from slangnb.runtime.checks import check_call, check_extents
 from slangnb.runtime.extents import check_lined_up, check_outputs
 from slangnb.runtime.forms import check_form
-from slangnb.runtime.gradient_checks import check_backward, check_generic_backward
+from slangnb.runtime.gradient_checks import check_backward, check_generic_backward, check_seed_arrays
 from slangnb.runtime.health import check_generic_sums
 from slangnb.runtime.overlap import check_overlap
 from slangnb.runtime.structs import check_structs
@@ -48,6 +48,8 @@ def check_arguments(
             check_generic_sums(session, info.name, named)
         return None
     check_form(bound, tuple(chain), args, kwargs, backward)
+    if backward:
+        check_seed_arrays(bound)
     check_call(bound, session.device, mapped)
     check_structs(info.name, loaded.module.layout, bound.named)
     if not mapped:

@@ -19,6 +19,9 @@ from slangnb.runtime.tensors import fits
 if TYPE_CHECKING:
     import slangpy
 
+#: How a result gets a seed.
+SEEDED = "y = y.with_grads(); y.grad.copy_from_numpy(np.ones(shape, np.float32)); then pass _result=y"
+
 
 def check_generic_backward(info: FunctionInfo, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
     """Check what can be checked of a backward call whose parameters only SlangPy can tell."""
@@ -86,6 +89,34 @@ def _written_parameters(info: FunctionInfo, args: tuple[Any, ...], kwargs: Mappi
     ]
 
 
+def check_seed_arrays(bound: Bound) -> None:
+    """Refuse arrays in place of a seed; before their types are looked at, since no type would help.
+
+    Raises
+    ------
+    GradientError
+        Naming the array and the remedy.
+    """
+    name, returns = bound.signature.name, bound.signature.returns
+    if not bound.signature.differentiable:
+        return
+    if isinstance(bound.result, np.ndarray) and returns.differentiable:
+        raise _seedless(name, "_result is a numpy array, which carries no upstream gradient (seed)")
+    for slot in bound.slots:
+        for argument, _, value in leaves(slot.parameter.name, slot.parameter.type, slot.value):
+            if isinstance(value, np.ndarray) and slot.parameter.io == "out":
+                raise GradientError(
+                    f"{name}.bwds: {argument!r} is a numpy array, which carries no upstream gradient",
+                    function=name,
+                    argument=slot.parameter.name,
+                    remedy=f"pass a tensor with gradients: {argument} = sn.tensor({argument}, grad=True)",
+                )
+
+
+def _seedless(name: str, message: str) -> GradientError:
+    return GradientError(f"{name}.bwds: {message}", function=name, argument="_result", remedy=SEEDED)
+
+
 def check_backward(bound: Bound) -> None:
     """Refuse a backward call that could only give a wrong or a silently zero gradient.
 
@@ -126,11 +157,6 @@ def _check_slot_backward(name: str, slot: Slot, batched: bool) -> None:
             f"return the new value, or write it to an out parameter: `out {plain_name(p.type.name)} result`",
         )
     for argument, t, value in leaves(p.name, p.type, slot.value):
-        if isinstance(value, np.ndarray) and p.io == "out":
-            raise refuse(
-                f"{argument!r} is a numpy array, which carries no upstream gradient",
-                f"pass a tensor with gradients: {argument} = sn.tensor({argument}, grad=True)",
-            )
         if type(value).__name__ == "DiffPair" and batched:
             raise refuse(
                 f"{argument!r} is a diffPair shared by many threads: each would overwrite its gradient",
@@ -210,11 +236,6 @@ def _check_seed(bound: Bound) -> None:
     import slangpy as spy
 
     name, returns, result = bound.signature.name, bound.signature.returns, bound.result
-    how = "y = y.with_grads(); y.grad.copy_from_numpy(np.ones(shape, np.float32)); then pass _result=y"
-
-    def refuse(message: str) -> GradientError:
-        return GradientError(f"{name}.bwds: {message}", function=name, argument="_result", remedy=how)
-
     if returns.name != "void":
         if not returns.differentiable:
             raise GradientError(
@@ -222,13 +243,11 @@ def _check_seed(bound: Bound) -> None:
                 function=name,
                 remedy="return a float type",
             )
-        if isinstance(result, np.ndarray):
-            raise refuse("_result is a numpy array, which carries no upstream gradient (seed)")
         if result is None or isinstance(result, str | type):
-            raise refuse("the result of the forward call is missing, and with it the upstream gradient (seed)")
+            raise _seedless(name, "the result of the forward call is missing, and with it the upstream gradient (seed)")
         if isinstance(result, spy.Tensor):
             if result.grad_in is None:
-                raise refuse("_result has no gradient, so there is no upstream gradient (seed) to start from")
+                raise _seedless(name, "_result has no gradient, so there is no upstream gradient (seed) to start from")
             _check_gradients(
                 lambda m, r: GradientError(f"{name}.bwds: {m}", function=name, remedy=r), "_result", result
             )
@@ -242,5 +261,5 @@ def _check_seed(bound: Bound) -> None:
                 f"{name}.bwds: output {slot.parameter.name!r} has no gradient, so there is no seed to start from",
                 function=name,
                 argument=slot.parameter.name,
-                remedy=how.replace("_result", slot.parameter.name),
+                remedy=SEEDED.replace("_result", slot.parameter.name),
             )

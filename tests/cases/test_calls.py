@@ -141,9 +141,19 @@ def test_010_wrong_calls_are_refused_and_poison_nothing(cube: Any, ones: Any) ->
         cube.bwds(sn.tensor(X), _result=ones(cube(x, _result="tensor")))
     with pytest.raises(sn.GradientError, match="no upstream gradient"):
         cube.bwds(x, _result=cube(x, _result="tensor"))
-    with pytest.raises(sn.GradientError, match="numpy array, which carries no upstream gradient"):
-        cube.bwds(x, _result=np.ones(3, np.float32))
+    for kind in (np.float32, np.float64):  # to cast it would not help
+        with pytest.raises(sn.GradientError, match=r"_result is a numpy array, which carries no .* \(seed\)") as caught:
+            cube.bwds(x, _result=np.ones(3, kind))
+        assert caught.value.remedy.startswith("y = y.with_grads(); y.grad.copy_from_numpy(")
     close(good(cube, ones), RIGHT)
+
+
+def test_010_an_array_is_no_seed_of_an_output(session: Any) -> None:
+    f = session.compile("[Differentiable] void f(float x, out float y) { y = x * x; }").f
+    for kind in (np.float32, np.float64):
+        with pytest.raises(sn.GradientError, match="'y' is a numpy array, which carries no upstream") as caught:
+            f.bwds(sn.tensor(X, grad=True), np.zeros(3, kind))
+        assert caught.value.remedy == "pass a tensor with gradients: y = sn.tensor(y, grad=True)"
 
 
 def test_010_call_with_gradients_then_without(cube: Any, ones: Any) -> None:
