@@ -77,6 +77,13 @@ def test_one_equal_pair_among_many(m: Any) -> None:
     assert grads.tolist() == [2999 * 3 + 4, 2999 * 2, 2]
 
 
+def test_one_equal_pair_in_a_large_tensor(m: Any) -> None:
+    k = np.ones(1 << 15, np.int32)
+    k[1 << 14] = 0
+    with pytest.raises(sn.GradientError, match=REFUSED):
+        sn.grad(m.pair, "z")(Z, sn.tensor(k))
+
+
 def test_an_array_inside_a_struct(session: Any) -> None:
     f = session.compile(
         "struct Row : IDifferentiable { float z[3]; };\n"

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from slangnb.compiler.reflection import TypeInfo, plain_name
+from slangnb.compiler.reflection import REAL, TypeInfo, plain_name
 from slangnb.runtime.fused.sums import storage
 from slangnb.runtime.parameter import Parameter
 from slangnb.runtime.tensors import SCALARS
 
-#: Tensors of more numbers are not read whole; of larger arrays two numbers stand for all.
-MOST_READ, MOST_HASHED = 1 << 14, 1 << 16
+#: Tensors of more numbers are not read whole; of whole numbers each may matter.
+#: Of larger arrays two numbers stand for all.
+MOST_READ, MOST_READ_WHOLE, MOST_HASHED = 1 << 14, 1 << 20, 1 << 16
 
 
 def whole_in(value: Any) -> Hashable:
@@ -115,7 +116,7 @@ def values_of(t: TypeInfo, value: Any) -> Values | None:
     if isinstance(value, Parameter):
         value = value.array
     elif hasattr(value, "storage"):
-        if value.element_count > MOST_READ:
+        if value.element_count > (MOST_READ if t.scalar in REAL else MOST_READ_WHOLE):
             return Values(t, value.shape.as_tuple(), tensor=value) if _can_fetch(t, value) else None
         value = value.to_numpy()
     elif hasattr(value, "to_numpy"):
