@@ -53,7 +53,7 @@ def tensor_note(error: BaseException | None) -> str:
         elif _OPERATION.fullmatch(text) or _NUMPY.match(text):
             said = _GENERAL
     elif isinstance(error, RuntimeError) and str(error).startswith(_SMALL):
-        said = "SlangPy copies the bytes: give it the tensor's own type, as in `np.ones(3, np.float32)`"
+        said = "SlangPy copies the bytes: give it the tensor's own shape and type, as in `np.ones(3, np.float32)`"
     return f"note: {said}" if said else ""
 
 

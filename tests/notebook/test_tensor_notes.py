@@ -11,7 +11,7 @@ from slangnb.notebook.tensor_notes import tensor_note
 GENERAL = "a tensor lives on the device: `x.to_numpy()` gives its numbers; arithmetic belongs in a `%%slang` function"
 NUMPY = "a tensor lives on the device: write `x.to_numpy()."
 WHOLE = "a tensor is written as a whole: change an array, and give it to `x.copy_from_numpy(array)`"
-BYTES = "SlangPy copies the bytes: give it the tensor's own type, as in `np.ones(3, np.float32)`"
+BYTES = "SlangPy copies the bytes: give it the tensor's own shape and type, as in `np.ones(3, np.float32)`"
 GRAD = "`sn.tensor(data, grad=True)` makes a tensor with a gradient of zeros, which is `x.grad`"
 
 
