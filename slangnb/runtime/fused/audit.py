@@ -51,7 +51,6 @@ MOST_ONE_BY_ONE, MOST_REMEMBERED = 64, 4096
 _OWN_DERIVATIVE = re.compile(r"\b(?:Backward|Forward|Primal)\w*(?:Derivative|Substitute)\w*\b|\bDifferential\s*=")
 #: What hides types, loops and whole functions from a look at the text.
 _HIDING = re.compile(r"^\s*#\s*(?:define|include)\b|\b(?:typedef|typealias|using)\b", re.MULTILINE)
-_INCLUDE = re.compile(r"^\s*#\s*include\b", re.MULTILINE)
 
 
 @dataclass
@@ -120,21 +119,19 @@ def audit(call: Call, skipped: int = 0) -> int:
     GradientError
         If reverse mode is wrong for an argument.
     """
-    key = ("audit", call.loaded.name, call.text, call.prelude, str(call.bound.signature))
-    whole = tuple([whole_in(s.value) for s in call.bound.slots])
-    found = call.session.audits.get(key)
-    if found is None:
-        found, fault = _first(call)
-        call.session.audits[key] = found
-    else:
-        fault = found.fault
-        if fault is None and found.suspect is not None and found.is_due(whole, skipped):
+    key = (call.loaded.name, call.text, call.prelude, str(call.bound.signature))
+    known = call.session.audits.get(key)
+    found, fault = (known, known.fault) if known is not None else _first(call)
+    call.session.audits[key] = found
+    if found.suspect is not None:
+        whole = tuple([whole_in(s.value) for s in call.bound.slots])  # it may read tensors
+        if known is not None and fault is None and found.is_due(whole, skipped):
             fault = _again(call, found.suspect)
+        if fault is None:
+            found.passed(whole)
     if fault is not None:
         found.doubtful = found.doubtful or fault is not found.fault
         raise GradientError(fault.message, function=fault.function, argument=fault.argument, remedy=fault.remedy)
-    if found.suspect is not None:
-        found.passed(whole)
     return found.spared
 
 
@@ -152,11 +149,9 @@ def _first(call: Call) -> tuple[Audit, GradientError | None]:
     text = text_to_judge(signature.name, texts)
     own = _OWN_DERIVATIVE.search(text) or has_own_derivative(signature.name, texts)
     suspect = Suspect.of(signature, text, hidden=bool(_HIDING.search(text)))
-    worth = suspect.vectors or suspect.powers or suspect.indexes or suspect.loops
-    if own or not worth or not can_audit(signature):
+    if own or not suspect.is_worth_it or not can_audit(signature):
         return Audit(), None
-    found = Audit(suspect=suspect)
-    given = samples(signature, call.bound, own=suspect.is_bound)
+    found, given = Audit(suspect=suspect), samples(signature, call.bound, own=suspect.is_bound)
     if not suspect.may_try(given):
         return found, None
     numbers = _compared(call, suspect, given)

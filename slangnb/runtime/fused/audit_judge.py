@@ -74,6 +74,16 @@ class Suspect:
         return cls(text, vectors, loops, powers, indexes, endless, half)
 
     @property
+    def is_worth_it(self) -> bool:
+        """Whether the function is of the kinds that Slang gets wrong."""
+        return self.vectors or self.loops or self.powers or self.indexes
+
+    @property
+    def tolerance(self) -> float:
+        """The share by which two derivatives, or two results, may differ."""
+        return 5e-2 if self.half else 3e-3
+
+    @property
     def is_bound(self) -> bool:
         """Whether other numbers than those of a call may do harm: a loop too long, an index too large."""
         return self.loops or self.indexes
@@ -108,14 +118,13 @@ def judge_near(numbers: np.ndarray, given: Samples, signature: Signature, suspec
 def _judged(
     numbers: np.ndarray, part: slice, most: float, least: int, signature: Signature, suspect: Suspect
 ) -> GradientError | None:
-    tolerance = 5e-2 if suspect.half else 3e-3
     for k, p in enumerate(asked_of(signature)):
         found = numbers[part, k]
         if suspect.powers:  # where both derivatives belong to another value, they tell nothing of each other
-            found = found[~_differ(found[:, 3], found[:, 4], tolerance)]
+            found = found[~_differ(found[:, 3], found[:, 4], suspect.tolerance)]
         terms, rounded = (found[:, c] + usual(numbers[:, k, c]) for c in (2, 5))
         allowed = ROUNDING * terms + rounded + SMALLEST
-        wrong = disagreeing(found[:, 0], found[:, 1], allowed, tolerance, most, least)
+        wrong = disagreeing(found[:, 0], found[:, 1], allowed, suspect.tolerance, most, least)
         if wrong is not None:
             return _fault(signature.name, p, wrong, suspect)
     return None
@@ -195,8 +204,7 @@ def disagreeing(
 def _judged_values(numbers: np.ndarray, signature: Signature, suspect: Suspect) -> GradientError | None:
     """Compare the results that forward mode gives along with those of the function."""
     plain, primal = numbers[:, 0, 3:5].T
-    tolerance = 5e-2 if suspect.half else 3e-3
-    off = _differ(plain, primal, tolerance)
+    off = _differ(plain, primal, suspect.tolerance)
     if not off.any():
         return None
     k = int(off.argmax())
