@@ -52,8 +52,8 @@ def _cut(data: Array, layout: Any, t: TypeInfo) -> dict[str, Any]:
 
 
 def _numbers(data: Array, size: int, t: TypeInfo) -> Array | None:
-    # bool takes four bytes in buffers.
-    stored = SCALARS.get(t.scalar, "int32" if t.scalar == "bool" else "")
+    # bool takes four bytes in buffers, and one on CUDA.
+    stored = SCALARS.get(t.scalar, "" if t.scalar != "bool" else "uint8" if size == math.prod(t.shape) else "int32")
     if t.kind not in PLAIN_KINDS or not stored or size != np.dtype(stored).itemsize * math.prod(t.shape):
         return None
     array = np.ascontiguousarray(data).view(stored).reshape((*data.shape[:-1], *t.shape))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from slangnb.runtime.fused.audit_judge import disagreeing, noise
 
@@ -24,6 +25,16 @@ def test_a_reverse_mode_that_gives_anything_is_found() -> None:
     assert judged(copies(forward, draw.uniform(-1e6, 1e6, (9, 32))))
     assert judged(copies(forward, forward / 2))
     assert not judged(copies(forward, forward))
+
+
+@pytest.mark.parametrize("anything", [np.nan, np.inf])
+def test_a_loop_whose_reverse_mode_is_no_number_is_found(anything: float) -> None:
+    forward, reverse, allowed = np.full(8, 3.0), np.full(8, anything), np.full(8, np.inf)
+    found = disagreeing(forward, reverse, allowed, 3e-3, 0.3, any_reverse=True)
+    assert found is not None and found[0] == 3 and not np.isfinite(found[1])
+    assert disagreeing(forward, reverse, allowed, 3e-3, 0.3) is None
+    for silent in (np.nan, 1e20):
+        assert disagreeing(np.full(8, silent), reverse, allowed, 3e-3, 0.3, any_reverse=True) is None
 
 
 def test_zeros_but_for_roundings_are_right() -> None:

@@ -27,6 +27,8 @@ NOISE = 10.0
 MOST_NOISE = 0.12
 #: Derivatives of this size may be what is left of others that were rounded.
 SMALLEST = 1e-11
+#: On the way to derivatives of this size, one mode alone may overflow.
+LARGEST = 1e15
 POW_OF_NEGATIVE = "Slang 2026.12 takes pow of a negative number, and of one below 1e-6, as 0 in derivatives"
 POW_REMEDY = (
     "write `x * x` for `pow(x, 2)`, `x * x * x` for `pow(x, 3)`; for other powers keep its first argument positive"
@@ -124,7 +126,7 @@ def _judged(
             found = found[~_differ(found[:, 3], found[:, 4], suspect.tolerance)]
         terms, rounded = (found[:, c] + usual(numbers[:, k, c]) for c in (2, 5))
         allowed = ROUNDING * terms + rounded + SMALLEST
-        wrong = disagreeing(found[:, 0], found[:, 1], allowed, suspect.tolerance, most, least)
+        wrong = disagreeing(found[:, 0], found[:, 1], allowed, suspect.tolerance, most, least, any_reverse=suspect.loops)
         if wrong is not None:
             return _fault(signature.name, p, wrong, suspect)
     return None
@@ -179,10 +181,13 @@ def disagreeing(
     tolerance: float,
     most: float,
     least: int = LEAST_FINITE,
+    *,
+    any_reverse: bool = False,
 ) -> tuple[float, float] | None:
     """Give the worst pair of derivatives if more than a share `most` of them disagree, else None.
 
-    They may differ by `allowed`, and by a share of both. Where both are 0, there is nothing to compare.
+    They may differ by `allowed`, and by a share of both. Where both are 0, there is nothing to compare. `any_reverse`
+    counts inf and NaN of reverse mode alone, too: past its bound, a loop gives anything.
 
     Examples
     --------
@@ -190,11 +195,14 @@ def disagreeing(
     (6.0, 0.0)
     >>> disagreeing(np.array([6.0, 2.0, 3.0, 4.0]), np.array([6.0, 2.0001, 3.0, 4.0]), np.full(4, 1e-4), 1e-3, 0.3)
     """
-    told = np.isfinite(forward) & np.isfinite(reverse) & ((forward != 0) | (reverse != 0))
+    finite = np.isfinite(reverse)
+    told = np.isfinite(forward) & (finite | (any_reverse & (np.abs(forward) < LARGEST)))
+    told &= (forward != 0) | (reverse != 0)
     f, r = forward[told], reverse[told]
     if f.size < least:
         return None
     off = np.abs(f - r) > tolerance * (np.abs(f) + np.abs(r)) + allowed[told]
+    off |= ~finite[told]
     if off.mean() <= most:
         return None
     worst = int(np.argmax(np.abs(f - r)))
