@@ -126,7 +126,8 @@ def _judged(
             found = found[~_differ(found[:, 3], found[:, 4], suspect.tolerance)]
         terms, rounded = (found[:, c] + usual(numbers[:, k, c]) for c in (2, 5))
         allowed = ROUNDING * terms + rounded + SMALLEST
-        wrong = disagreeing(found[:, 0], found[:, 1], allowed, suspect.tolerance, most, least, any_reverse=suspect.loops)
+        shares = (suspect.tolerance, most, least)
+        wrong = disagreeing(found[:, 0], found[:, 1], allowed, *shares, any_reverse=suspect.loops)
         if wrong is not None:
             return _fault(signature.name, p, wrong, suspect)
     return None
