@@ -1,4 +1,4 @@
-"""Faults of SlangPy that give wrong gradients on some backends: found before the launch, in this one place.
+"""Faults of SlangPy that give wrong gradients, or never end, on some backends: found before the launch, in one place.
 
 Measured with SlangPy 0.43.1 (Slang 2026.12). Other places name a fault where its remedy is general: the checks in
 `checks`.
@@ -15,13 +15,21 @@ from slangnb.compiler.reading.scan import masked
 from slangnb.compiler.reading.switches import falls_through
 from slangnb.compiler.reflection import TypeInfo
 from slangnb.devices.backend import Backend
-from slangnb.errors import GradientError
+from slangnb.errors import CallError, CompileWarning, GradientError
 from slangnb.runtime.binding import Bound
 from slangnb.runtime.checks import has_gradient, leaves
 from slangnb.runtime.saying import warn
 
 if TYPE_CHECKING:
     from slangnb.runtime.target import Step
+
+#: Threads of a wave.
+CUDA_WAVE = 32
+#: Those that Slang finds the mask for.
+_WAVE_OPERATION = re.compile(
+    r"\b(?:Wave(?!Mask|IsFirstLane|GetLane|GetConvergedMask|GetWave)|Quad(?=Read|Any|All))\w+(?=\s*(?:<[^<>]*>\s*)?\()"
+)
+_BRANCH = re.compile(r"\b(?:if|while|switch|do)\b|\?")
 
 
 def check_branch_reads(backend: Backend, bound: Bound, texts: Iterable[str]) -> None:
@@ -63,6 +71,49 @@ def check_branch_reads(backend: Backend, bound: Bound, texts: Iterable[str]) -> 
     if backend.adapter.startswith("NVIDIA"):
         raise GradientError(message, function=name, argument=read[0], remedy=remedy)
     warn(f"{message} (measured on NVIDIA); {remedy}")
+
+
+def check_wave_operations(backend: Backend, name: str, texts: Iterable[str], count: int) -> None:
+    """Refuse wave operations for a part of a wave, on CUDA; warn of them beside branches.
+
+    There Slang makes the kernel ask at each branch which threads took it, and wait for those that did not. Measured on
+    an NVIDIA H200: 1000 calls of a function with ``WaveActiveSum`` never ended, 2^16 did. Operations that are given a
+    mask are right.
+
+    Parameters
+    ----------
+    backend : Backend
+        The session's backend.
+    name : str
+        The function.
+    texts : iterable of str
+        Sources in which it, its derivatives and what they call may stand.
+    count : int
+        Calls of the function.
+
+    Raises
+    ------
+    CallError
+        If not all waves are whole.
+    """
+    if backend.name != "cuda":
+        return
+    run = [one for one in reached(name, texts, derivatives=True) if "__target_switch" not in one.body]
+    found = next((found for one in run if (found := _WAVE_OPERATION.search(one.body))), None)
+    if found is None:
+        return
+    operation = found[0]
+    remedy = f"in {name}, write `WaveMaskSum(WaveGetConvergedMask(), x)` for `WaveActiveSum(x)`, and so on, for CUDA"
+    if count % CUDA_WAVE:
+        raise CallError(
+            f"{name}: on CUDA, {operation} would wait for ever in the last wave: {count} elements are no multiple of "
+            f"{CUDA_WAVE}",
+            function=name,
+            remedy=f"give a multiple of {CUDA_WAVE} elements; or {remedy}",
+        )
+    if any(_BRANCH.search(one.body) for one in run):
+        message = f"{name}: on CUDA, {operation} waits for ever where threads take different branches; {remedy}"
+        warn(message, CompileWarning)
 
 
 def warn_of_overwritten_inputs(bound: Bound) -> None:

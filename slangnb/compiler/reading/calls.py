@@ -14,6 +14,7 @@ _CONTROL_FLOW = re.compile(r"\b(?:if|for|while|switch|do)\b|\?")
 #: What shows a loop, in a text without comments and strings.
 LOOPS = re.compile(r"\b(?:for|while|do)\b")
 _NAME = re.compile(r"[^\W\d]\w*")
+_DERIVATIVE_OF = re.compile(r"\b\w+DerivativeOf\s*\(\s*([\w:.]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class Reached:
     body: str
 
 
-def reached(name: str, texts: Iterable[str], *, types: bool = True) -> list[Reached]:
+def reached(name: str, texts: Iterable[str], *, types: bool = True, derivatives: bool = False) -> list[Reached]:
     """List a function and what it calls, as far as the sources show, nearest first.
 
     Parameters
@@ -36,25 +37,34 @@ def reached(name: str, texts: Iterable[str], *, types: bool = True) -> list[Reac
         Sources in which it and what it calls may stand.
     types : bool
         Whether a type that is named counts with all that it has: its constructor or an operator may run.
+    derivatives : bool
+        Whether the derivatives that somebody wrote count, which attributes name.
 
     Examples
     --------
     >>> text = "float g(float x) { return x; }  float f(float x) { return g(x); }"
     >>> [r.declaration.name for r in reached("f", [text])]
     ['f', 'g']
+    >>> text = "[BackwardDerivative(b)] void f() {}  void b() {}"
+    >>> [r.declaration.name for r in reached("f", [text], derivatives=True)]
+    ['f', 'b']
     """
     known: dict[str, list[Reached]] = {}
+    beside: dict[str, list[str]] = {}
     for text in texts:
         code = masked(text)
         for one in everything(declarations(text)):
             if types or one.kind == "function":
                 said = Reached(one, code[slice(*one.span)], code[slice(*one.body)])
                 known.setdefault(_last(one.name), []).append(said)
+                for of in _DERIVATIVE_OF.findall(" ".join(one.attributes)) if derivatives else ():
+                    beside.setdefault(_last(of), []).append(_last(one.name))
     found: list[Reached] = []
     todo = [_last(name)]
     for here in todo:
         found += known.get(here, [])
-        inner = (n for one in known.get(here, ()) for n in _NAME.findall(one.body) if n in known)
+        named = (" ".join([one.body, *one.declaration.attributes * derivatives]) for one in known.get(here, ()))
+        inner = [n for text in named for n in _NAME.findall(text) if n in known] + beside.get(here, [])
         todo += [n for n in dict.fromkeys(inner) if n not in todo]
     return found
 

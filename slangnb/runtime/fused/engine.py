@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,6 +15,7 @@ from slangnb.runtime.fused.job import GROUP, Job
 from slangnb.runtime.fused.launch import NOTHING, Prepared, Ran
 from slangnb.runtime.fused.measured import CANDIDATES, best_of
 from slangnb.runtime.fused.plans import kind_of
+from slangnb.runtime.known_faults import check_wave_operations
 from slangnb.runtime.structs import check_structs
 
 if TYPE_CHECKING:
@@ -127,6 +129,8 @@ class Call:
         check_structs(self.bound.signature.name, self.loaded.module.layout, given)
         wrt = wish.wrt if wish.mode == "reverse" else ()
         gathered = gather(self.bound, wrt, self.tangents, self.seeds, self.session.device, self.session.host_memory)
+        texts, count = self.session.texts_of(self.owner), math.prod(gathered.shape)
+        check_wave_operations(self.session.backend, self.bound.signature.name, texts, count)
         modules = [*(["slangpy"] if gathered.tensors else []), *self.modules()]
         job = Job(
             self.text,
