@@ -28,9 +28,10 @@ import numpy as np
 from slangnb.compiler.reading.calls import reached
 from slangnb.compiler.reflection import Signature
 from slangnb.errors import CompileError, GradientError
-from slangnb.runtime.fused.audit_judge import Suspect, judge_near, judge_random, noise
+from slangnb.runtime.fused.audit_judge import judge_near, judge_random, noise
 from slangnb.runtime.fused.audit_samples import Samples, moved, samples
-from slangnb.runtime.fused.audit_text import ENTRY, NUMBERS, asked_of, audit_text, numbers_of
+from slangnb.runtime.fused.audit_suspect import Suspect
+from slangnb.runtime.fused.audit_text import ENTRY, NUMBERS, asked_of, audit_text, numbers_of, tensor_of
 from slangnb.runtime.fused.audit_values import whole_in
 from slangnb.runtime.fused.job import derivative_components, outputs_of
 from slangnb.runtime.fused.stage import Stage, submit
@@ -101,7 +102,8 @@ class Audit:
 def audit(call: Call, skipped: int = 0) -> int:
     """Compare the derivatives of a function with each other, if it is of the kinds that Slang gets wrong.
 
-    Nothing is said of functions with derivatives of their own, and with tensors that they index.
+    Nothing is said of functions with derivatives of their own, of the gradients of tensors that are indexed, and of
+    functions that may choose an index by a real number: what moves the arguments might move that, too.
 
     Parameters
     ----------
@@ -149,7 +151,7 @@ def _first(call: Call) -> tuple[Audit, GradientError | None]:
     text = text_to_judge(signature.name, texts)
     own = _OWN_DERIVATIVE.search(text) or has_own_derivative(signature.name, texts)
     suspect = Suspect.of(signature, text, hidden=bool(_HIDING.search(text)))
-    if own or not suspect.is_worth_it or not can_audit(signature):
+    if own or not suspect.is_worth_it or not can_audit(signature) or (suspect.tensors and suspect.places):
         return Audit(), None
     found, given = Audit(suspect=suspect), samples(signature, call.bound, own=suspect.is_bound)
     if not suspect.may_try(given):
@@ -190,6 +192,9 @@ def _compared(call: Call, suspect: Suspect, given: Samples) -> np.ndarray | None
     stage.put("sn_whole", _buffer(device, np.concatenate([given.whole] * len(copies))))
     found = storage(device, count * len(asked) * NUMBERS * 4)
     stage.put("sn_found", found)
+    for slot in call.bound.slots:
+        if tensor_of(slot.parameter.type):
+            stage.put_dict(f"sn_v_{slot.parameter.name}", slot.value.uniforms())
     stage.threads = count
     call.session.wait(submit(device, [stage]))
     numbers = found.to_numpy().view(np.float32)[: count * len(asked) * NUMBERS].astype(np.float64)
@@ -224,6 +229,6 @@ def can_audit(signature: Signature) -> bool:
     """Tell whether the audit's kernel can call a function."""
     types = [p.type for p in signature.parameters]
     outputs = outputs_of(signature.returns, signature.parameters)
-    if any(numbers_of(t) is None for t in types) or not asked_of(signature):
+    if any(numbers_of(t) is None and not tensor_of(t) for t in types) or not asked_of(signature):
         return False
     return any(o.derivable and derivative_components(o.type) for o in outputs)

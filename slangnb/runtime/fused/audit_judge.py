@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-
 import numpy as np
 
-from slangnb.compiler.reading.calls import LOOPS
-from slangnb.compiler.reflection import REAL, Parameter, Signature, declare, plain_name
+from slangnb.compiler.reflection import Parameter, Signature, declare, plain_name
 from slangnb.errors import GradientError
 from slangnb.runtime.fused.audit_samples import Samples
+from slangnb.runtime.fused.audit_suspect import Suspect
 from slangnb.runtime.fused.audit_text import asked_of
 
 #: Share of the samples that must disagree: roundings and kinks spoil a few, a fault spoils all. Among arguments of the
@@ -33,68 +30,6 @@ POW_OF_NEGATIVE = "Slang 2026.12 takes pow of a negative number, and of one belo
 POW_REMEDY = (
     "write `x * x` for `pow(x, 2)`, `x * x * x` for `pow(x, 3)`; for other powers keep its first argument positive"
 )
-_VECTORS = re.compile(r"\b(?:float|half|double)[234](?:x[234])?\b|\b(?:vector|matrix)\s*<")
-_POW = re.compile(r"\bpow\s*\(")
-_INDEX = re.compile(r"[\w\])][ \t]*\[(?!\s*\d+\s*\])")
-_HALF = re.compile(r"\b(?:half|float16)")
-_WHILE = re.compile(r"\b(?:while|do)\b|\bfor\s*\(\s*(?!u?int\w*\b)")
-
-
-@dataclass(frozen=True)
-class Suspect:
-    """What a function's text says it may suffer from.
-
-    Attributes
-    ----------
-    text : str
-        Of the function and what it calls.
-    vectors, loops, powers, indexes : bool
-        Whether it has vectors or matrices, loops, ``pow``, and numbers that are chosen at run time.
-    endless : bool
-        Whether a loop may not end for other arguments than those of a call.
-    half : bool
-        Whether numbers of half precision may be among those that are computed.
-    """
-
-    text: str
-    vectors: bool
-    loops: bool
-    powers: bool
-    indexes: bool
-    endless: bool
-    half: bool
-
-    @classmethod
-    def of(cls, signature: Signature, text: str, hidden: bool) -> Suspect:
-        """Look at a text; `hidden` says that it may hide loops."""
-        types = (signature.returns, *(p.type for p in signature.parameters))
-        vectors = any(t.kind in ("vector", "matrix") and t.scalar in REAL for t in types)
-        vectors = vectors or bool(_VECTORS.search(text))
-        loops = hidden or bool(LOOPS.search(text))
-        powers, indexes, endless, half = (bool(p.search(text)) for p in (_POW, _INDEX, _WHILE, _HALF))
-        half = half or any(t.scalar == "half" for t in types)
-        return cls(text, vectors, loops, powers, indexes, endless, half)
-
-    @property
-    def is_worth_it(self) -> bool:
-        """Whether the function is of the kinds that Slang gets wrong."""
-        return self.vectors or self.loops or self.powers or self.indexes
-
-    @property
-    def tolerance(self) -> float:
-        """The share by which two derivatives, or two results, may differ."""
-        return 5e-2 if self.half else 3e-3
-
-    @property
-    def is_bound(self) -> bool:
-        """Whether other numbers than those of a call may do harm: a loop too long, an index too large."""
-        return self.loops or self.indexes
-
-    def may_try(self, given: Samples) -> bool:
-        """Tell whether the numbers that were found for a call, seen or not, may be tried."""
-        if self.indexes and not (given.whole_seen and given.reals_seen):
-            return False
-        return given.reals_seen or not self.endless
 
 
 def judge_random(numbers: np.ndarray, given: Samples, signature: Signature, suspect: Suspect) -> GradientError | None:
@@ -127,7 +62,7 @@ def _judged(
         terms, rounded = (found[:, c] + usual(numbers[:, k, c]) for c in (2, 5))
         allowed = ROUNDING * terms + rounded + SMALLEST
         shares = (suspect.tolerance, most, least)
-        wrong = disagreeing(found[:, 0], found[:, 1], allowed, *shares, any_reverse=suspect.loops)
+        wrong = disagreeing(found[:, 0], found[:, 1], allowed, *shares, any_reverse=suspect.limits)
         if wrong is not None:
             return _fault(signature.name, p, wrong, suspect)
     return None
@@ -238,7 +173,7 @@ def _fault(name: str, p: Parameter, wrong: tuple[float, float], suspect: Suspect
     if suspect.vectors and p.type.kind == "scalar":
         why = "Slang 2026.12 loses the gradient of a scalar that meets a vector on its right, or in a sum"
         causes.append((why, _LOST_REMEDY.format(p=p.name, kind=kind)))
-    causes += [_TOO_LONG] * suspect.loops + [(_ALIKE, _read_by_function(p))] * suspect.indexes
+    causes += [_TOO_LONG] * suspect.limits + [(_ALIKE, _read_by_function(p))] * suspect.indexes
     causes = causes or [("a fault of the Slang compiler", "write the expression in another way")]
     why, remedy = ("; or ".join(texts) for texts in zip(*causes, strict=True))
     return GradientError(

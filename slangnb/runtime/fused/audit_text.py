@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from slangnb.compiler.reflection import PLAIN_KINDS, REAL, Parameter, Signature, TypeInfo, declare
+from slangnb.compiler.reflection import PLAIN_KINDS, REAL, Parameter, Signature, TypeInfo, declare, plain_name
 from slangnb.runtime.fused.derivatives import declare_derivative, forward_call, plain_call, reverse_call
 from slangnb.runtime.fused.job import Output, components, derivative_components, outputs_of
 
@@ -38,6 +38,21 @@ def numbers_of(t: TypeInfo) -> list[tuple[str, str]] | None:
     return [(rest, t.scalar) for rest in components(t)] if t.kind in PLAIN_KINDS else None
 
 
+def tensor_of(t: TypeInfo) -> str:
+    """Give the type by which the kernel takes a tensor that is only read; empty if it takes none.
+
+    Examples
+    --------
+    >>> tensor_of(TypeInfo("ITensor<float, 1>", "tensor", "float", access="read", element="float", dims=1))
+    'Tensor<float, 1>'
+    >>> tensor_of(TypeInfo("DiffTensor<float, 1>", "tensor", "float", access="read", element="float", dims=1))
+    ''
+    """
+    if t.kind != "tensor" or t.access != "read" or not t.name.startswith(("I", "Tensor<")):
+        return ""
+    return f"{'PrimalTensor' if t.carries_gradient else 'Tensor'}<{plain_name(t.element)}, {t.dims}>"
+
+
 def asked_of(signature: Signature) -> list[Parameter]:
     """List the parameters whose derivatives are compared."""
     return [p for p in signature.parameters if p.derivable and p.io != "out"]
@@ -55,7 +70,7 @@ def audit_text(call: str, modules: Sequence[str], prelude: str, signature: Signa
     prelude : str
         Text before the kernel.
     signature : Signature
-        Of types that `numbers_of` knows.
+        Of types that `numbers_of` or `tensor_of` knows.
     """
     parameters, outputs = signature.parameters, outputs_of(signature.returns, signature.parameters)
     lines = _loads(parameters)
@@ -69,13 +84,14 @@ def audit_text(call: str, modules: Sequence[str], prelude: str, signature: Signa
     for k, p in enumerate(asked):
         lines += ["{", *("    " + line for line in _forward(called, p, k, len(asked))), "}"]
     body = "\n".join("    " + line for line in lines)
-    imports = "\n".join(f"import {m};" for m in modules)
+    tensors = [f"uniform {kind} sn_v_{p.name}" for p in parameters if (kind := tensor_of(p.type))]
+    imports = "\n".join(f"import {m};" for m in (*["slangpy"] * bool(tensors), *modules))
     return f"""{imports}
 {prelude}
 [shader("compute")]
 [numthreads({THREADS}, 1, 1)]
 void {ENTRY}(uint3 sn_thread : SV_DispatchThreadID, StructuredBuffer<float> sn_reals, StructuredBuffer<int> sn_whole,
-    RWStructuredBuffer<float> sn_found)
+    {", ".join([*tensors, "RWStructuredBuffer<float> sn_found"])})
 {{
     uint sn_i = sn_thread.x;
 {body}
@@ -85,7 +101,7 @@ void {ENTRY}(uint3 sn_thread : SV_DispatchThreadID, StructuredBuffer<float> sn_r
 
 def _loads(parameters: Sequence[Parameter]) -> list[str]:
     """Fill a variable for each argument from the samples."""
-    lines, parts = [], [(p, numbers_of(p.type) or []) for p in parameters if p.io != "out"]
+    lines, parts = [], [(p, numbers_of(p.type) or []) for p in parameters if p.io != "out" and not tensor_of(p.type)]
     reals = [scalar in REAL for _, own in parts for _, scalar in own]
     counts, at = (sum(reals), len(reals) - sum(reals)), [0, 0]
     for p, own in parts:

@@ -1,0 +1,102 @@
+"""Reads what a function may suffer from in its text. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from slangnb.compiler.reading.calls import LOOPS
+from slangnb.compiler.reflection import REAL, Signature
+from slangnb.runtime.fused.audit_samples import Samples
+
+_VECTORS = re.compile(r"\b(?:float|half|double)[234](?:x[234])?\b|\b(?:vector|matrix)\s*<")
+_POW = re.compile(r"\bpow\s*\(")
+_INDEX = re.compile(r"[\w\])][ \t]*\[(?!\s*\d+\s*\])")
+#: Reads, and declarations, which a type stands before.
+_READ = re.compile(r"(?:(?<![\w.])(?!(?:return|else|case)\b)([\w>]+)\s+)?(\w+|\))((?:\s*\[[^\[\]]*\])+)")
+_TENSOR = re.compile(r"\bI?\w*Tensor\s*<[^;(){}]*>\s*(\w+)")
+_HALF = re.compile(r"\b(?:half|float16)")
+#: What makes whole numbers of real ones.
+_WHOLE = re.compile(r"\bu?int\w*\s*\(|\(\s*u?int\w*\s*\)|\b(?:floor|ceil|round|trunc|asu?int)\b")
+_WHILE = re.compile(r"\b(?:while|do)\b|\bfor\s*\(\s*(?!u?int\w*\b)")
+
+
+def _chooses(text: str) -> bool:
+    """Tell whether a function that reads tensors also chooses a number of another array, and reads a second one.
+
+    Gradients of tensors are added in memory, which is right.
+
+    Examples
+    --------
+    >>> _chooses("float f(Tensor<float, 1> w, float x[3], int k) { return x[0] * x[k] * w[k]; }")
+    True
+    >>> _chooses("float f(IDiffTensor<float, 2> w, float x[3], int k) { float y[3]; return w[k, 0] * w[0, 1] * x[k]; }")
+    False
+    """
+    tensors = {*_TENSOR.findall(text)}
+    read = [index for typed, name, index in _READ.findall(text) if not typed and name not in tensors]
+    return len(read) > 1 and any(_INDEX.search(f"z{index}") for index in read)
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """What a function's text says it may suffer from.
+
+    Attributes
+    ----------
+    vectors, loops, limits, powers, indexes : bool
+        Whether it has vectors or matrices, loops, those with a ``[MaxIters(n)]`` that may be too small, ``pow``, and
+        numbers of arrays or vectors that are chosen at run time.
+    endless : bool
+        Whether a loop may not end for other arguments than those of a call.
+    half : bool
+        Whether numbers of half precision may be among those that are computed.
+    tensors : bool
+        Whether it reads tensors: then only what indexes them in the call may.
+    places : bool
+        Whether real numbers may choose an index.
+    """
+
+    vectors: bool
+    loops: bool
+    limits: bool
+    powers: bool
+    indexes: bool
+    endless: bool
+    half: bool
+    tensors: bool = False
+    places: bool = False
+
+    @classmethod
+    def of(cls, signature: Signature, text: str, hidden: bool) -> Suspect:
+        """Look at the text of a function and of what it calls; `hidden` says that it may hide loops."""
+        types = (signature.returns, *(p.type for p in signature.parameters))
+        vectors = any(t.kind in ("vector", "matrix") and t.scalar in REAL for t in types)
+        vectors = vectors or bool(_VECTORS.search(text))
+        loops, limits = hidden or bool(LOOPS.search(text)), hidden or "MaxIters" in text
+        powers, endless, half = (bool(p.search(text)) for p in (_POW, _WHILE, _HALF))
+        half = half or any(t.scalar == "half" for t in types)
+        tensors, places = any(p.type.kind == "tensor" for p in signature.parameters), bool(_WHOLE.search(text))
+        indexes = _chooses(text) if tensors else bool(_INDEX.search(text))
+        return cls(vectors, loops, limits, powers, indexes, endless, half, tensors, places)
+
+    @property
+    def is_worth_it(self) -> bool:
+        """Whether the function is of the kinds that Slang gets wrong."""
+        return self.vectors or self.limits or self.powers or self.indexes
+
+    @property
+    def tolerance(self) -> float:
+        """The share by which two derivatives, or two results, may differ."""
+        return 5e-2 if self.half else 3e-3
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether other numbers than those of a call may do harm: a loop too long, an index too large."""
+        return self.loops or self.indexes or self.tensors
+
+    def may_try(self, given: Samples) -> bool:
+        """Tell whether the numbers that were found for a call, seen or not, may be tried."""
+        if (self.indexes or self.tensors) and not (given.whole_seen and given.reals_seen):
+            return False
+        return given.reals_seen or not self.endless
