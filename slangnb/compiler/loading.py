@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -36,35 +35,6 @@ def slangpy_errors() -> tuple[type[Exception], ...]:
 
     own = (spy.SlangCompileError, ResolveException, BoundVariableException, KernelGenException)
     return (*own, RuntimeError, ValueError, TypeError, AttributeError, NameError, AssertionError)
-
-
-@contextmanager
-def captured_log() -> Iterator[list[str]]:
-    """Collect what SlangPy logs, instead of letting it reach the console with colour codes in it.
-
-    The outputs that were there before come back at the end.
-    """
-    import slangpy as spy
-
-    messages: list[str] = []
-
-    class Collector(spy.LoggerOutput):
-        def __init__(self) -> None:
-            super().__init__()
-
-        def write(self, level: spy.LogLevel, name: str, msg: str) -> None:
-            if level >= spy.LogLevel.warn:
-                messages.append(msg)
-
-    logger = spy.Logger.get()
-    before = spy.Logger(use_default_outputs=False)
-    before.use_same_outputs(logger)
-    logger.remove_all_outputs()
-    logger.add_output(Collector())
-    try:
-        yield messages
-    finally:
-        logger.use_same_outputs(before)
 
 
 def load(device: slangpy.Device, name: str, text: str, link: Sequence[Loaded] = (), eager: bool = False) -> Loaded:

@@ -56,10 +56,9 @@ class Compiler:
 
     def answer(self, request: dict[str, Any]) -> tuple[str, str]:
         """Give ``("ok", warnings)`` or ``("error", text)``."""
-        from slangnb.compiler.loading import captured_log, slangpy_errors
+        from slangnb.compiler.loading import slangpy_errors
+        from slangnb.devices.log import captured_log
 
-        # A compiler that hangs must not outlive a parent that was killed; this watchdog needs no Python thread.
-        faulthandler.dump_traceback_later(request["seconds"] + 5, exit=True)
         with captured_log() as log:
             try:
                 for name, text, link in request["modules"]:
@@ -69,10 +68,8 @@ class Compiler:
                 elif "function" in request:
                     self._build(request)
             except slangpy_errors() as error:
-                return "error", "\n".join([*log, str(error)])
-            finally:
-                faulthandler.cancel_dump_traceback_later()
-        return "ok", "\n".join(log)
+                return "error", f"{log.text()}\n{error}".lstrip("\n")
+            return "ok", log.text()
 
     def _load(self, name: str, text: str, link: list[str]) -> None:
         from slangnb.compiler.loading import load
@@ -117,8 +114,11 @@ def serve(backend: Backend, requests: BinaryIO, answers: BinaryIO) -> None:
             request = pickle.load(requests)
         except EOFError:
             return
+        # A compiler that hangs must not outlive a parent that was killed; this watchdog needs no Python thread.
+        faulthandler.dump_traceback_later(request["seconds"] + 5, exit=True)
         pickle.dump(compiler.answer(request), answers)
         answers.flush()
+        faulthandler.cancel_dump_traceback_later()
 
 
 def main(arguments: list[str]) -> int:

@@ -6,10 +6,11 @@ import sys
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-from slangnb.compiler.loading import captured_log
 from slangnb.devices.backend import Backend, import_slangpy, slangpy_version
 from slangnb.devices.caches import kernel_caches
 from slangnb.devices.cuda import current_kept, ordinal_of, primary_context
+from slangnb.devices.log import captured_log
+from slangnb.devices.readers import free_readers
 from slangnb.errors import BackendError
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ def open_device(backend: Backend, enable_print: bool = True) -> slangpy.Device:
     spy = import_slangpy()
     caches = kernel_caches(slangpy_version(), backend.key)
     modules, kernels = caches if caches else (None, None)
+    if kernels is not None:
+        free_readers(kernels)
     is_cuda, beside_torch = backend.name == "cuda", backend.name in ("vulkan", "d3d12") and "torch" in sys.modules
     try:
         # Some cards warn here of shader models that only Direct3D has.

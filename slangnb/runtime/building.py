@@ -10,10 +10,11 @@ from slangnb.compiler.advice.lint import lint
 from slangnb.compiler.advice.remedies import with_remedies
 from slangnb.compiler.diagnostics import parse
 from slangnb.compiler.graph import Graph, Unit
-from slangnb.compiler.loading import Loaded, captured_log, load, slangpy_errors
+from slangnb.compiler.loading import Loaded, load, slangpy_errors
 from slangnb.compiler.reflection import ModuleInfo, reflect
 from slangnb.compiler.source import Source
 from slangnb.compiler.torch_source import torch_mark
+from slangnb.devices.log import captured_log
 from slangnb.errors import CallError, CompileError, Diagnostic
 from slangnb.runtime.guarding import Gate
 from slangnb.runtime.translate import compile_error
@@ -67,7 +68,7 @@ class Builder:
             except slangpy_errors() as error:
                 self._failed[unit.module] = compile_error(str(error), self.sources, self.graph.names(unit))
                 raise self._failed[unit.module] from error
-        self._logs[unit.module] = "\n".join(log)
+        self._logs[unit.module] = log.text()
         self._refuse_missing_returns(unit, self._said(unit))
         self._built[unit.module] = loaded, reflect(loaded, unit.source.text, unit.source.first_line)
         self.warn(unit)
@@ -100,7 +101,7 @@ class Builder:
                     program = self.device.link_program([made, *needed], [made.entry_point(entry)])
                     self._kernels[name] = self.device.create_compute_kernel(program)
                 except slangpy_errors() as error:
-                    raise compile_error("\n".join([*log, str(error)]), self.sources) from error
+                    raise compile_error(f"{log.text()}\n{error}".lstrip("\n"), self.sources) from error
         return self._kernels[name]
 
     def result(self, unit: Unit) -> tuple[Loaded, ModuleInfo]:

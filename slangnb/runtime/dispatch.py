@@ -6,7 +6,8 @@ from collections.abc import Hashable, Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from slangnb.compiler.loading import Loaded, captured_log, function_node, slangpy_errors
+from slangnb.compiler.loading import Loaded, function_node, slangpy_errors
+from slangnb.devices.log import captured_log
 from slangnb.errors import CallError, SlangNbError
 from slangnb.runtime.arguments import key_functions, key_of
 from slangnb.runtime.binding import Bound, bind

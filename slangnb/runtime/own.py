@@ -23,7 +23,7 @@ from slangnb.runtime.fused.launch import follow
 from slangnb.runtime.fused.values import NotFusedError
 from slangnb.runtime.health import look
 from slangnb.runtime.parameter import Parameter
-from slangnb.runtime.plan import Recent
+from slangnb.runtime.plan import LARGEST_KEPT_BYTES, Recent
 from slangnb.runtime.seeds import is_zero_seed
 from slangnb.runtime.stale import tensors_in, values_in
 from slangnb.runtime.takers import places, takers
@@ -243,10 +243,10 @@ class OwnRecent:
 def own_recent(
     node: Any, kwargs: dict[str, Any], values: tuple[Any, ...], accumulate: bool, launch: Launch
 ) -> OwnRecent | None:
-    """Remember a call, if all its arguments are tensors and floats."""
+    """Remember a call, if all its arguments are tensors that may be kept, and floats."""
     import slangpy as spy
 
-    tensors = [v for v in values if type(v) is spy.Tensor]
+    tensors = [v for v in values if type(v) is spy.Tensor and v.storage.size <= LARGEST_KEPT_BYTES]
     if len(tensors) + sum(type(v) in (float, str, type(None)) for v in values) < len(values):
         return None
     gradients = tuple((t, t.grad_in, t.grad_out) for t in tensors)

@@ -31,8 +31,8 @@ class Writes:
     """Says when slangnb last wrote to a tensor's memory, and by what: results, outputs, gradients.
 
     Writes that go around slangnb, such as ``x.copy_from_numpy(...)``, are not seen: SlangPy's tensors do not tell.
-    Buffers are known by identity alone, since holding them would keep their memory. One that takes the place of a
-    dead one may seem older than it is, never written later than the last write.
+    Buffers are known by identity alone, since holding them would keep their memory. One that SlangPy makes in the place
+    of a dead one seems as old as that: a backward pass with such a result may be refused.
     """
 
     def __init__(self) -> None:

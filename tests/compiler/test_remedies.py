@@ -17,6 +17,7 @@ from slangnb.compiler.advice.vocabulary import BUILTINS, CALLS, CUDA, INSTEAD, S
 from slangnb.compiler.diagnostics import parse
 from slangnb.compiler.graph import Known
 from slangnb.compiler.source import Source, content_hash, module_text
+from slangnb.devices.log import Messages, captured_log
 from slangnb.errors import Diagnostic
 
 
@@ -33,10 +34,8 @@ def device() -> Iterator[Any]:
 
 
 @pytest.fixture
-def log() -> Iterator[list[str]]:
+def log() -> Iterator[Messages]:
     """What SlangPy logs, kept off the console."""
-    from slangnb.compiler.loading import captured_log
-
     with captured_log() as said:
         yield said
 
@@ -368,7 +367,7 @@ CASES: dict[str, tuple[str, int, str, str, str]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_remedy_of_a_compile_error(device: Any, log: list[str], name: str) -> None:
+def test_the_remedy_of_a_compile_error(device: Any, log: Messages, name: str) -> None:
     broken, line, word, remedy, fixed = CASES[name]
     found = compiled(device, broken, known={"brdf": (), "shapes": ()})
     first = found[0]
@@ -381,7 +380,7 @@ def test_the_remedy_of_a_compile_error(device: Any, log: list[str], name: str) -
     assert compiled(device, fixed) == ()
 
 
-def test_a_missing_semicolon_is_shown_where_it_is_missing(device: Any, log: list[str]) -> None:
+def test_a_missing_semicolon_is_shown_where_it_is_missing(device: Any, log: Messages) -> None:
     (d,) = compiled(device, CASES["missing semicolon"][0])
     assert d.render() == (
         "error[E20001]: missing ';' at the end of this line.\n  --> In[3], line 4\n"
@@ -389,7 +388,7 @@ def test_a_missing_semicolon_is_shown_where_it_is_missing(device: Any, log: list
     )
 
 
-def test_the_compilers_own_guess_gives_way(device: Any, log: list[str]) -> None:
+def test_the_compilers_own_guess_gives_way(device: Any, log: Messages) -> None:
     (d,) = compiled(device, "float f(float3 a) { return len(a); }")
     assert d.notes == ()
     assert d.remedy == "write `a.getCount()` for an array, `t.shape[0]` for a tensor"
@@ -417,17 +416,17 @@ WARNINGS = {
 
 
 @pytest.mark.parametrize("name", WARNINGS)
-def test_the_remedy_of_a_warning(device: Any, log: list[str], name: str) -> None:
+def test_the_remedy_of_a_warning(device: Any, log: Messages, name: str) -> None:
     broken, code, word, remedy, fixed = WARNINGS[name]
     assert compiled(device, broken) == ()
     module = f"m_{content_hash(broken)}"
     sources = {module: Source(broken, "In[3]", 2)}
-    found = with_remedies([d for text in log for d in parse(text, sources)], sources)
+    found = with_remedies([*parse(log.text(), sources)], sources)
     assert [(d.severity, d.code, d.remedy) for d in found] == [("warning", code, remedy)]
     assert found[0].source[found[0].column - 1 :][: found[0].length] == word
-    log.clear()
-    assert compiled(device, fixed) == ()
-    assert not [d for text in log for d in parse(text, {})]
+    with captured_log() as later:
+        assert compiled(device, fixed) == ()
+    assert not parse(later.text(), {})
 
 
 def called(device: Any, text: str, *arguments: Any) -> tuple[Diagnostic, ...]:
@@ -444,7 +443,7 @@ def called(device: Any, text: str, *arguments: Any) -> tuple[Diagnostic, ...]:
     return ()
 
 
-def test_late_errors_have_remedies_too(device: Any, log: list[str]) -> None:
+def test_late_errors_have_remedies_too(device: Any, log: Messages) -> None:
     (d,) = called(device, "float f(float x) { if (x > 0) return 1.0; }", 1.0)
     assert (d.code, d.line, d.column) == ("E41009", 2, 7)
     assert d.remedy == "add a `return` for the remaining case at the end, such as `return 0.0;`"
@@ -463,7 +462,7 @@ def test_late_errors_have_remedies_too(device: Any, log: list[str]) -> None:
         "float f(float x) { TensorView<float> t; return t[0]; }",
     ],
 )
-def test_cuda_style_is_explained(device: Any, log: list[str], text: str) -> None:
+def test_cuda_style_is_explained(device: Any, log: Messages, text: str) -> None:
     if "cuda" in str(device.info.type):
         pytest.skip("this backend has it")
     assert CUDA in [d.remedy for d in called(device, text, 1.0)]
@@ -476,7 +475,7 @@ def test_a_loop_with_a_literal_bound_gets_its_number() -> None:
     assert with_remedies([d], {"m": source})[0].remedy == "write `[MaxIters(3)]` on the line above this loop"
 
 
-def test_names_that_break_generated_code_are_explained(device: Any, log: list[str]) -> None:
+def test_names_that_break_generated_code_are_explained(device: Any, log: Messages) -> None:
     import numpy as np
     import slangpy as spy
 
@@ -493,7 +492,7 @@ NEGATIVE = (
 )
 
 
-def test_a_loop_below_zero_fails_in_the_compiler_and_its_remedy_does_not(device: Any, log: list[str]) -> None:
+def test_a_loop_below_zero_fails_in_the_compiler_and_its_remedy_does_not(device: Any, log: Messages) -> None:
     import numpy as np
     import slangpy as spy
 
@@ -543,7 +542,7 @@ def test_an_array_that_the_backward_pass_cannot_keep() -> None:
     assert d.remedy.startswith("[ForceUnroll] needs a small number of rounds")
 
 
-def test_all_names_that_are_offered_exist(device: Any, log: list[str]) -> None:
+def test_all_names_that_are_offered_exist(device: Any, log: Messages) -> None:
     types = {"vector", "matrix", "Array", "StructuredBuffer", "DifferentialPair"}
     keywords = {"true", "false", "none", "nullptr", "no_diff", "bwd_diff", "fwd_diff"}
     names = [n for n in BUILTINS if n not in keywords | types]
@@ -630,7 +629,7 @@ def test_lint_is_silent_about(text: str) -> None:
     assert lint(Source(text)) == ()
 
 
-def test_what_lint_proposes_compiles(device: Any, log: list[str]) -> None:
+def test_what_lint_proposes_compiles(device: Any, log: Messages) -> None:
     text = (
         DIFF + "float f(float x, float y, no_diff int n)\n{\n    int i = 0;\n"
         "    [MaxIters(8)]\n    while ((i < n) & (x < 9.0)) { x *= 2; i++; }\n    return (x + 1) - y * no_diff trunc((x + 1) / y);\n}"

@@ -75,3 +75,14 @@ def test_later_calls_are_looked_at(session: Any) -> None:
         assert g(np.abs(X)).tolist() == pytest.approx([4, 1, 4], rel=1e-6)
         with pytest.raises(sn.GradientError, match="pow of a negative number"):  # of the same kind as the last
             g(X)
+
+
+def test_later_directions_are_looked_at(session: Any) -> None:
+    """Forward mode alone: it gives 0 as the value, too."""
+    f = session.compile("[Differentiable] float risen(float x, float n) { return pow(x, n); }").risen
+    ones = np.ones(3, np.float32)
+    y, dy = sn.jvp(f, {"x": np.abs(X), "n": 2.0}, {"x": ones})
+    assert (y.tolist(), dy.tolist()) == (pytest.approx([4, 0.25, 4]), pytest.approx([4, 1, 4]))
+    for _ in range(2):
+        with pytest.raises(sn.GradientError, match="pow of a negative number"):
+            sn.jvp(f, {"x": X, "n": 2.0}, {"x": ones})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from typing import Any
 
@@ -280,3 +281,27 @@ def test_a_count_of_threads_is_not_ours(session: Any) -> None:
     f = session.compile("float twice(float x) { return 2 * x; }").twice
     with pytest.raises(sn.CallError, match="_thread_count"):
         f(np.ones(2, np.float32), _thread_count=7)
+
+
+def test_large_tensors_are_not_kept_alive(session: Any, module: Any) -> None:
+    x = sn.tensor(np.ones(4 * LARGE, np.float32))
+    held = x.storage
+    before = sys.getrefcount(held)
+    for _ in range(3):
+        module.scale(2.0, x, _result="tensor")
+    session.wait()
+    session.plans.clear()
+    assert sys.getrefcount(held) == before
+
+
+def test_memory_that_is_taken_again_is_new(session: Any) -> None:
+    """A result of forward mode in the memory of a dead result, which is older than what it was made of."""
+    m = session.compile("[Differentiable] float sq(float x) { return x * x; } float plus(float x) { return x + 1.0; }")
+    start, x = sn.tensor(np.ones(LARGE, np.float32)), sn.tensor(np.ones(LARGE, np.float32), grad=True)
+    dead = m.sq(x, _result="tensor")
+    del dead
+    m.plus(start, _result=x)
+    y = sn.jvp(m.sq, {"x": x}, {"x": np.ones(LARGE, np.float32)})[0].with_grads()
+    y.grad.copy_from_numpy(np.ones(LARGE, np.float32))
+    m.sq.bwds(x, _result=y)
+    assert (x.grad.to_numpy() == 4).all()

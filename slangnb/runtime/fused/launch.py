@@ -262,4 +262,6 @@ class Prepared:
         if t.kind != "struct" and stride != np.dtype(SCALARS[t.scalar]).itemsize * len(components(t)):
             raise NotFusedError(f"{t.name} is stored with gaps")
         memory = "read_back" if self._for_host and t.kind != "struct" else "device_local"
-        return self.session.pool.tensor(dtype, self.shape or (1,), self.count * stride, memory)
+        made = self.session.pool.tensor(dtype, self.shape or (1,), self.count * stride, memory)
+        self.session.writes.forget(made)
+        return made
