@@ -75,10 +75,10 @@ def gradcheck(function: Function, /, *args: Any, _samples: int = 24, _seed: int 
     >>> print(sn.gradcheck(m.wrap, x=7.5, y=3.0))
     gradcheck of wrap: WRONG
       x: right, 1 of 1 entries checked
-      y: WRONG in 1, 1 of 1 entries checked
-      argument  index      backward   differences     error
-      y         -                 0            -2   1.0e+00  <- wrong
-      x         -                 1             1   0.0e+00
+      y: WRONG in 1 of 1 entries checked
+      argument  index      backward   differences         error
+      y         -                 0            -2       1.0e+00  <- wrong
+      x         -                 1             1   below noise
     """
     function = check_function(function, "gradcheck")
     if _samples < 1:

@@ -9,6 +9,7 @@ from html import escape
 #: Rows of a report.
 WORST_ROWS = 10
 HEAD = ("argument", "index", "backward", "differences", "error", "")
+_LOUD = ' style="color:var(--jp-error-color1,#d32f2f);font-weight:bold"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,10 @@ class GradcheckVerdict:
     still: bool = False
 
     def __str__(self) -> str:
-        said = {"ok": "right", "wrong": f"WRONG in {self.wrong}", "unsure": "unsure"}[self.verdict]
+        if self.verdict == "wrong":
+            rest = f", {self.entries} in all" if self.checked < self.entries else ""
+            return f"WRONG in {self.wrong} of {self.checked} entries checked{rest}"
+        said = "right" if self.verdict == "ok" else "unsure"
         still = "; the function does not change with it" if self.still else ""
         return f"{said}, {self.checked} of {self.entries} entries checked{still}"
 
@@ -106,11 +110,11 @@ class GradcheckReport:
         lines = [self._title, *(f"  {name}: {v}" for name, v in self.verdicts.items())]
         wide = max(len(HEAD[0]), *(len(r.argument) for r in self.rows))
         index = max(len(HEAD[1]), *(len(_index(r)) for r in self.rows))
-        lines.append(f"  {HEAD[0]:<{wide}}  {HEAD[1]:<{index}}{HEAD[2]:>14}{HEAD[3]:>14}{HEAD[4]:>10}")
+        lines.append(f"  {HEAD[0]:<{wide}}  {HEAD[1]:<{index}}{HEAD[2]:>14}{HEAD[3]:>14}{HEAD[4]:>14}")
         for r in self.rows:
             name, place, backward, differences, error, mark = _cells(r)
             mark = f"  <- {mark}" if mark else ""
-            lines.append(f"  {name:<{wide}}  {place:<{index}}{backward:>14}{differences:>14}{error:>10}{mark}")
+            lines.append(f"  {name:<{wide}}  {place:<{index}}{backward:>14}{differences:>14}{error:>14}{mark}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -118,8 +122,8 @@ class GradcheckReport:
 
     def _repr_html_(self) -> str:
         said = "".join(f"<li>{escape(name)}: {escape(str(v))}</li>" for name, v in self.verdicts.items())
-        body = "".join("<tr>" + "".join(f"<td>{escape(c)}</td>" for c in _cells(r)) + "</tr>" for r in self.rows)
-        head = "".join(f"<th>{h}</th>" for h in HEAD)
+        body = "".join(f"<tr{_LOUD if r.verdict == 'wrong' else ''}>{_html('td', _cells(r))}</tr>" for r in self.rows)
+        head = _html("th", HEAD)
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         return f"<p>{escape(self._title)}</p><ul>{said}</ul>{table}"
 
@@ -128,8 +132,14 @@ def _index(r: GradcheckRow) -> str:
     return ", ".join(map(str, r.index)) or "-"
 
 
+def _html(tag: str, cells: Iterable[str]) -> str:
+    """Write a row; the names are to the left."""
+    left = ' style="text-align:left"'
+    return "".join(f"<{tag}{left if k < 2 else ''}>{escape(c)}</{tag}>" for k, c in enumerate(cells))
+
+
 def _cells(r: GradcheckRow) -> tuple[str, ...]:
-    error = "-" if r.verdict == "unsure" else f"{r.relative_error:.1e}"
+    error = "-" if r.verdict == "unsure" else f"{r.relative_error:.1e}" if r.relative_error else "below noise"
     return r.argument, _index(r), f"{r.analytic:.6g}", f"{r.numeric:.6g}", error, "" if r.verdict == "ok" else r.verdict
 
 
@@ -141,9 +151,9 @@ def make_report(function: str, found: Iterable[tuple[str, GradcheckVerdict, list
     >>> row = GradcheckRow("x", (0,), 1.0, 2.0, 0.5, "wrong")
     >>> print(make_report("f", [("x", GradcheckVerdict("wrong", 1, 1, 1), [row])]))
     gradcheck of f: WRONG
-      x: WRONG in 1, 1 of 1 entries checked
-      argument  index      backward   differences     error
-      x         0                 1             2   5.0e-01  <- wrong
+      x: WRONG in 1 of 1 entries checked
+      argument  index      backward   differences         error
+      x         0                 1             2       5.0e-01  <- wrong
     """
     verdicts: dict[str, GradcheckVerdict] = {}
     rows: list[GradcheckRow] = []
