@@ -15,6 +15,7 @@ def inline_includes(
     text: str,
     first_line: int,
     find: Callable[[str, Path | None], Path | None],
+    read: Callable[[Path], str],
     folder: Path | None = None,
     name: str = SELF,
     once: set[Path] | None = None,
@@ -30,6 +31,8 @@ def inline_includes(
         Number of its first line.
     find : callable
         (name, folder of the including file) -> path, or None: the compiler then says that it is not there.
+    read : callable
+        path -> text.
     folder : Path, optional
         Folder of the including file.
     name : str
@@ -41,7 +44,7 @@ def inline_includes(
 
     Examples
     --------
-    >>> inline_includes("float f();", 1, lambda name, folder: None)
+    >>> inline_includes("float f();", 1, lambda name, folder: None, Path.read_text)
     'float f();'
     """
     once = set() if once is None else once
@@ -54,7 +57,7 @@ def inline_includes(
         start = text.rfind("\n", 0, found.start) + 1
         end = text.find("\n", found.end)
         end = len(text) if end < 0 else end
-        inner = path.read_text(encoding="utf-8")
+        inner = read(path)
         if path in once:
             inner = ""
         elif "#pragma once" in inner:
@@ -62,7 +65,7 @@ def inline_includes(
             inner = inner.replace("#pragma once", "")
         if path in open_files:
             inner = f'#error "{path.name} includes itself"'
-        inner = inline_includes(inner, 1, find, path.parent, path.name, once, (*open_files, path))
+        inner = inline_includes(inner, 1, find, read, path.parent, path.name, once, (*open_files, path))
         pieces += [text[position:start], f'#line 1 "{path.name}"\n{inner}\n#line {first_line + found.line} "{name}"']
         position = end
     return "".join([*pieces, text[position:]])

@@ -105,7 +105,7 @@ class Resolver:
             return _find(name, "include", folder, unit.include)
 
         s = unit.source
-        body = inline_includes(s.text, s.first_line, find, unit.folder)
+        body = inline_includes(s.text, s.first_line, find, lambda path: read_file(path).text, unit.folder)
         body = rewrite_imports(body, {written: self.graph[key].module for written, key in unit.imports.items()})
         unit.module = "m_" + content_hash(body, repr(s.defines), str(s.first_line), salt)
         unit.text = module_text(s, unit.module, body.replace(f'"{SELF}"', f'"{unit.module}"'))
@@ -122,7 +122,7 @@ def make_source(text: str, label: str, first_line: int = 1, defines: tuple[tuple
 
 
 def read_file(path: Path) -> Source:
-    """Read a ``.slang`` file.
+    """Read a ``.slang`` file, or one that is included.
 
     Raises
     ------
@@ -136,7 +136,8 @@ def read_file(path: Path) -> Source:
         hint = f"did you mean {close[0]}?" if close else f"the current folder is {Path.cwd().name}"
         raise CallError(f"there is no file {path}", remedy=hint) from error
     except (OSError, UnicodeDecodeError) as error:
-        raise CallError(f"{path} cannot be read: {error}") from error
+        remedy = "save it as UTF-8 text" if isinstance(error, UnicodeDecodeError) else ""
+        raise CallError(f"{path} cannot be read: {error}", remedy=remedy) from error
     return make_source(text, path.name)
 
 

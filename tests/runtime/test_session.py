@@ -165,6 +165,17 @@ def test_a_file_that_includes_itself_is_an_error(session: Any, tmp_path: Path) -
         session.compile('#include "loop.h"\nfloat f(float x) { return x; }', include=(tmp_path,))
 
 
+def test_an_included_file_is_read_as_any_other(session: Any, tmp_path: Path) -> None:
+    header = tmp_path / "read.h"
+    text = '#include "read.h"\nfloat of_header(float x) { return FACTOR * x; }'
+    header.write_text("#define FACTOR\u00a03", encoding="utf-8")  # a no-break space, which Slang refuses
+    assert session.compile(text, include=(tmp_path,)).of_header(2.0) == 6.0
+    header.write_bytes(b"#define FACTOR 3 // \xff")
+    with pytest.raises(sn.CallError, match=r"read\.h cannot be read: 'utf-8' codec") as caught:
+        session.compile(text, include=(tmp_path,))
+    assert caught.value.remedy == "save it as UTF-8 text"
+
+
 def test_two_hundred_edits_are_never_stale(session: Any) -> None:
     session.compile("public float step_of(float x) { return x; }", "edited")
     user = session.compile("import edited; float use(float x) { return step_of(x); }").use
