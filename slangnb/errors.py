@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 _PACKAGE = str(Path(__file__).parent) + os.sep
 _COLOURS = {"error": "31", "warning": "33", "note": "36", "remedy": "32", "bold": "1", "muted": "2"}
@@ -150,6 +151,12 @@ class SlangNbError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message}\nremedy: {self.remedy}" if self.remedy else self.message
+
+    def again(self) -> Self:
+        """Give the same error to raise; one that is kept and raised itself would keep the arguments of every call."""
+        made = type(self).__new__(type(self), *self.args)
+        made.__dict__.update(self.__dict__)
+        return made
 
     def render(self, colour: bool = True, paint: Callable[[str], str] = str) -> str:
         """Give the whole error as text: name, message, the person's own line, remedy; `paint` colours Slang code."""

@@ -107,7 +107,7 @@ class Session:
     def device(self) -> slangpy.Device:
         """The SlangPy device; raises BackendError once the session is closed."""
         if self._closed is not None:
-            raise self._closed
+            raise self._closed.again()
         return self._devices[self._backend]
 
     @property
@@ -253,7 +253,7 @@ class Session:
     def wait(self, submitted: int | None = None, held: Any = None) -> None:
         """Wait for the device, or for one submission; see `Entry.wait`."""
         if self._closed is not None:
-            raise self._closed
+            raise self._closed.again()
         self._entry.wait(submitted, held)
 
     @property
@@ -273,7 +273,7 @@ class Session:
     def enter(self) -> None:
         """Make ready for calls from this thread, or raise BackendError; see `Entry.look`."""
         if self._closed is not None:
-            raise self._closed
+            raise self._closed.again()
         self._entry.look()
 
     @property

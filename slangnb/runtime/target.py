@@ -85,7 +85,7 @@ class Target:
             If the name is gone, or the module could not be rebuilt, or the session is closed.
         """
         if self.broken is not None:
-            raise self.broken
+            raise self.broken.again()
         if self.loaded is None:
             name = self.info.name
             raise CallError(

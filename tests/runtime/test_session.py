@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+import weakref
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -360,6 +361,33 @@ def test_a_session_that_was_closed_is_not_the_current_one(session: Any) -> None:
         assert made.closed and not has_session()
     finally:
         set_session(session)
+
+
+def test_calls_that_are_refused_leave_nothing_behind(session: Any) -> None:
+    other = Session(session.backend.key, guard=False)
+    other.compile("float refused_k() { return 1.0; }", "refused_a")
+    f = other.compile("import refused_a; float refused(float x) { return refused_k() * x; }", "refused_b").refused
+    other.compile("float refused_other() { return 1.0; }", "refused_a")
+
+    class Numbers(np.ndarray):
+        """An array that can be referred to weakly."""
+
+    def refused(message: str) -> tuple[weakref.ref[Any], int]:
+        x = np.zeros(3, np.float32).view(Numbers)
+        with pytest.raises(sn.SlangNbError, match=message) as caught:
+            f(x)
+        return weakref.ref(x), len(caught.traceback)
+
+    for message in ("'refused_k'", "this session is closed"):
+        arrays, frames = zip(*[refused(message) for _ in range(5)], strict=True)
+        gc.collect()
+        assert sum(a() is not None for a in arrays) == 0 and len(set(frames)) == 1
+        other.close()
+    with pytest.raises(sn.BackendError) as first:
+        _ = other.device
+    with pytest.raises(sn.BackendError) as second:
+        other.wait()
+    assert first.value is not second.value and str(first.value) == str(second.value)
 
 
 def test_dir_names_what_is_for_people(session: Any) -> None:
