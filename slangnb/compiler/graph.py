@@ -8,6 +8,7 @@ from pathlib import Path
 
 from slangnb.compiler.reading.declarations import declarations
 from slangnb.compiler.source import Source
+from slangnb.errors import SlangNbError
 
 #: What other cells and files declare, by the name of a cell or the label of what has no name.
 Known = Mapping[str, Sequence[str]]
@@ -32,6 +33,8 @@ class Unit:
         Current hashed module name.
     text : str
         The whole text that Slang compiled under that name.
+    outdated : SlangNbError or None
+        Why name and text are not up to date with what it imports.
     """
 
     key: str
@@ -41,6 +44,7 @@ class Unit:
     folder: Path | None = None
     module: str = ""
     text: str = ""
+    outdated: SlangNbError | None = None
 
 
 class Graph:
@@ -132,6 +136,11 @@ class Graph:
         visit(key)
         return list(done.values())
 
+    def needs(self, unit: Unit) -> list[Unit]:
+        """Give all that a unit imports, each after what it needs itself; the unit need not be one of the graph."""
+        found = {u.key: u for k in unit.imports.values() for u in self.chain(k)}
+        return list(found.values())
+
     def dependents(self, key: str) -> list[Unit]:
         """Give the units that import `key`, directly or not, in the order in which they must be rebuilt."""
         wanted = {key}
@@ -141,7 +150,7 @@ class Graph:
             wanted |= more
             grown = bool(more)
         order: dict[str, Unit] = {}
-        for k in wanted:
+        for k in [u.key for u in self if u.key in wanted]:  # the order of a set is another in each process
             for unit in self.chain(k):
                 order.setdefault(unit.key, unit)
         # `chain` puts needs first, and later chains only add what was not there.

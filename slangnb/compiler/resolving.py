@@ -12,7 +12,7 @@ from slangnb.compiler.advice.mistakes import check
 from slangnb.compiler.graph import Graph, Unit
 from slangnb.compiler.includes import SELF, inline_includes
 from slangnb.compiler.source import Source, content_hash, imports, module_text, normalise, rewrite_imports
-from slangnb.errors import CallError, CompileError, Diagnostic
+from slangnb.errors import CallError, CompileError, Diagnostic, SlangNbError
 
 #: Where imported files are looked for, after the importing file's own folder and the folders given.
 SEARCH = (Path(), Path("shaders"), Path("..") / "shaders")
@@ -111,9 +111,19 @@ class Resolver:
         unit.text = module_text(s, unit.module, body.replace(f'"{SELF}"', f'"{unit.module}"'))
 
     def refresh(self, unit: Unit) -> None:
-        """Give a unit its new text and name after a module that it imports was rebuilt."""
-        fresh = self.unit(unit.source, unit.key, unit.include, unit.folder)
-        unit.module, unit.text, unit.imports = fresh.module, fresh.text, fresh.imports
+        """Give a unit its new text and name after a module that it imports was rebuilt.
+
+        Raises
+        ------
+        CallError, CompileError
+            As `unit`; the old text stays, and is marked as out of date.
+        """
+        try:
+            fresh = self.unit(unit.source, unit.key, unit.include, unit.folder)
+        except SlangNbError as error:
+            unit.outdated = error.again()
+            raise
+        unit.module, unit.text, unit.imports, unit.outdated = fresh.module, fresh.text, fresh.imports, None
 
 
 def make_source(text: str, label: str, first_line: int = 1, defines: tuple[tuple[str, str], ...] = ()) -> Source:

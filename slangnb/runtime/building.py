@@ -48,13 +48,21 @@ class Builder:
     _kernels: dict[str, slangpy.ComputeKernel] = field(default_factory=dict)
 
     def build(self, unit: Unit) -> None:
-        """Compile a unit, unless this very text was compiled before.
+        """Compile a unit and all that it imports, unless these very texts were compiled before.
 
         Raises
         ------
         CompileError
             With the compiler's diagnostics and remedies.
+        CallError
+            If the text of one is not up to date, because a file could not be read.
         """
+        for one in (*self.graph.needs(unit), unit):
+            self._build(one)
+
+    def _build(self, unit: Unit) -> None:
+        if unit.outdated is not None:
+            raise unit.outdated.again()
         self.sources[unit.module] = unit.source
         if unit.module in self._built:
             return

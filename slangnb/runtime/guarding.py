@@ -62,11 +62,9 @@ class Gate:
         CompileError
             If it does not compile, or if the compiler crashes or hangs on it.
         """
-        needed = [u for k in unit.imports.values() for u in graph.chain(k)]
-        units = list({u.key: u for u in [*needed, unit]}.values())
         self._ask(
             kernel_key("module", unit.module),
-            {"modules": request_modules(units)},
+            {"modules": request_modules([*graph.needs(unit), unit])},
             lambda text: compile_error(text, sources, graph.names(unit)),
             lambda verdict: self._stopped(verdict, f"while it read {unit.source.label}", unit.source),
         )

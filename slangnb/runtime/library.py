@@ -9,7 +9,7 @@ from pathlib import Path
 from slangnb.compiler.graph import Graph, Unit
 from slangnb.compiler.resolving import Resolver, opened, read_file
 from slangnb.compiler.source import Source
-from slangnb.errors import CompileError, SlangNbError
+from slangnb.errors import SlangNbError
 from slangnb.runtime.building import Builder
 from slangnb.runtime.module import Module
 
@@ -33,7 +33,7 @@ class Library:
         self._modules: dict[str, Module] = {}
         self._unnamed: weakref.WeakValueDictionary[str, Module] = weakref.WeakValueDictionary()
         self._reading: list[Path] = []
-        self._broken: list[tuple[str, CompileError]] = []
+        self._broken: list[tuple[str, SlangNbError]] = []
 
     @property
     def modules(self) -> Mapping[str, Module]:
@@ -44,8 +44,7 @@ class Library:
         """Build everything with another builder from now on."""
         self.builder = builder
         for key, module in self._alive().items():
-            for unit in self.graph.chain(key):
-                builder.build(unit)
+            builder.build(self.graph[key])
             self._publish(self.graph[key], module)
 
     def compile(self, source: Source, name: str | None, include: tuple[Path, ...], force: bool) -> Module:
@@ -66,7 +65,7 @@ class Library:
         for module in self._alive().values():
             module._break(reason)
 
-    def take_broken(self) -> list[tuple[str, CompileError]]:
+    def take_broken(self) -> list[tuple[str, SlangNbError]]:
         """Give the modules that do not compile any more since this was last asked, with the reason."""
         self._broken, broken = [], self._broken
         return broken
@@ -111,11 +110,14 @@ class Library:
             try:
                 self._resolver.refresh(unit)
                 self.builder.build(unit)
-            except CompileError as error:
-                module._break(error)
-                self._broken.append((module._label, error))
+            except SlangNbError as error:
+                self._break(module, error.again())
                 continue
             self._publish(unit, module)
+
+    def _break(self, module: Module, reason: SlangNbError) -> None:
+        module._break(reason)
+        self._broken.append((module._label, reason))
 
     def _alive(self) -> dict[str, Module]:
         return {**self._modules, **dict(self._unnamed)}

@@ -17,7 +17,7 @@ from slangnb.devices.cuda import set_current
 from slangnb.devices.guard import Guard
 from slangnb.devices.host_memory import takes_host_addresses
 from slangnb.devices.opening import open_device
-from slangnb.errors import BackendError, CompileError, CompileWarning
+from slangnb.errors import BackendError, CompileWarning, SlangNbError
 from slangnb.runtime import forking
 from slangnb.runtime.building import Builder, for_slangpy
 from slangnb.runtime.entry import Entry
@@ -223,7 +223,7 @@ class Session:
         for warning in self.take_warnings():
             say(warning.render(), CompileWarning)
 
-    def take_broken(self) -> list[tuple[str, CompileError]]:
+    def take_broken(self) -> list[tuple[str, SlangNbError]]:
         """Give the modules that do not compile any more since this was last asked, with the reason."""
         return self._library.take_broken()
 

@@ -17,6 +17,8 @@ import psutil
 import pytest
 
 import slangnb as sn
+from slangnb.compiler.graph import Graph, Unit
+from slangnb.compiler.source import Source
 from slangnb.runtime.current import has_session, set_session
 from slangnb.runtime.current import session as current
 from slangnb.runtime.session import Session
@@ -117,6 +119,17 @@ def test_structs_of_an_imported_cell(session: Any) -> None:
     assert f({"t": 2.0, "bias": 0.5}) == 2.5
 
 
+def test_dependents_come_in_the_order_of_their_cells() -> None:
+    graph = Graph()
+    graph.put(Unit("first", Source("", "first")))
+    names = [f"cell_{i}" for i in (3, 1, 4, 5, 9, 2, 6, 8)]
+    for name in names:
+        graph.put(Unit(name, Source("", name), {"first": "first"}))
+    graph.put(Unit("cell_1", Source("", "cell_1"), {"first": "first", "cell_6": "cell_6"}))
+    found = [u.key for u in graph.dependents("first")]
+    assert found == ["cell_3", "cell_6", *(n for n in names[1:] if n != "cell_6")]
+
+
 def test_cycles_are_refused(session: Any) -> None:
     session.compile("public float a(float x) { return x; }", "cycle_a")
     session.compile("import cycle_a; public float b(float x) { return a(x); }", "cycle_b")
@@ -175,6 +188,43 @@ def test_an_included_file_is_read_as_any_other(session: Any, tmp_path: Path) -> 
     with pytest.raises(sn.CallError, match=r"read\.h cannot be read: 'utf-8' codec") as caught:
         session.compile(text, include=(tmp_path,))
     assert caught.value.remedy == "save it as UTF-8 text"
+
+
+def test_a_file_that_cannot_be_read_breaks_what_needs_it_and_nothing_else(session: Any, tmp_path: Path) -> None:
+    session.take_broken()
+    helper = tmp_path / "lost_helper.slang"
+    helper.write_text("public float helped() { return 1.0; }")
+    session.compile("public float lost() { return 1.0; }", "lost_a")
+    texts = {
+        "lost_b": "import lost_a; import lost_helper; public float fb() { return lost() + helped(); }",
+        "lost_c": "import lost_b; float fc() { return fb(); }",
+        "lost_d": "import lost_a; float fd() { return lost(); }",
+    }
+    b, c, d = [session.compile(text, name, include=(tmp_path,)) for name, text in texts.items()]
+    helper.write_bytes(b"\xff")
+    session.compile("public float lost() { return 2.0; }", "lost_a")
+    assert d.fd() == 2.0
+    for call in (b.fb, c.fc, lambda: session.compile(texts["lost_c"] + " // again", "lost_c")):
+        with pytest.raises(sn.CallError, match=r"lost_helper\.slang cannot be read"):
+            call()
+    assert [name for name, _ in session.take_broken()] == ["lost_b", "lost_c"]
+    helper.write_text("public float helped() { return 5.0; }")
+    session.compile("public float lost() { return 3.0; }", "lost_a")
+    assert (b.fb(), c.fc(), d.fd()) == (8.0, 8.0, 3.0)
+
+
+def test_what_imports_a_broken_cell_is_broken_without_the_guard_too(session: Any) -> None:
+    other = Session(session.backend.key, guard=False)
+    try:
+        other.compile("public float gone() { return 1.0; }", "gone_a")
+        other.compile("import gone_a; public float fb() { return gone(); }", "gone_b")
+        f = other.compile("import gone_b; float fc() { return fb(); }", "gone_c").fc
+        other.compile("public float come() { return 1.0; }", "gone_a")
+        for call in (f, lambda: other.compile("import gone_b; float fd() { return fb(); }")):
+            with pytest.raises(sn.CompileError, match=r"(?s)undefined identifier 'gone'.*gone_b, line 1"):
+                call()
+    finally:
+        other.close()
 
 
 def test_two_hundred_edits_are_never_stale(session: Any) -> None:
