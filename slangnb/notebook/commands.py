@@ -23,6 +23,7 @@ from slangnb.runtime.module import Module
 
 if TYPE_CHECKING:
     from slangnb.notebook.magics import SlangMagics
+    from slangnb.runtime.session import Session
 
 CLOSED = "closed; functions and tensors of the old device are gone, run the cells again"
 #: The longest line that says what was compiled, if it has commas.
@@ -134,6 +135,12 @@ def _one(rest: list[str], usage: str) -> str:
     return rest[0]
 
 
+def say_broken(current: Session) -> None:
+    """Tell which modules do not compile any more, and why."""
+    for label, reason in current.take_broken():
+        print(f"warning: {label} does not compile any more:\n{reason}")
+
+
 def _devices(_magics: SlangMagics, _rest: list[str]) -> None:
     for found in map(backends.probe, backends.enumerate_backends()):
         current = has_session() and session().backend.key == found.key
@@ -142,8 +149,10 @@ def _devices(_magics: SlangMagics, _rest: list[str]) -> None:
 
 
 def _use(magics: SlangMagics, rest: list[str]) -> None:
-    magics.session().use(_one(rest, "use BACKEND"))
-    print(f"using {session().backend.key}")
+    s = magics.session()
+    s.use(_one(rest, "use BACKEND"))
+    print(f"using {s.backend.key}")
+    say_broken(s)
 
 
 def _modules(magics: SlangMagics, _rest: list[str]) -> None:
@@ -160,12 +169,13 @@ def _load(magics: SlangMagics, rest: list[str]) -> None:
         raise CallError(f"there is no file {path}", remedy=instead_of(path))
     if torch_cells.load_file(magics, path):
         return
-    session = magics.session()
-    module = session.load(path, warn=False)
-    for warning in session.take_warnings():
+    s = magics.session()
+    module = s.load(path, warn=False)
+    for warning in s.take_warnings():
         print(warning.render())
     notes = magics.export(module, None, None, f"rename it in {Path(path).name} to call it")
     print("; ".join([summary(module), *notes]))
+    say_broken(s)
 
 
 def _function(magics: SlangMagics, name: str) -> Function:

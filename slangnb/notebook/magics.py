@@ -112,8 +112,7 @@ class SlangMagics(Magics):
         if not (options.quiet or self.quiet):
             took = f"  ({seconds * 1e3:.0f} ms)" if options.time else ""
             print("; ".join([commands.summary(module), *notes]) + took)
-        for label, reason in s.take_broken():
-            print(f"warning: {label} does not compile any more:\n{reason}")
+        commands.say_broken(s)
         if options.check:
             checking.check(commands.functions_of(module), name or label, options.quiet or self.quiet)
         if options.show:

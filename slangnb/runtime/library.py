@@ -9,7 +9,7 @@ from pathlib import Path
 from slangnb.compiler.graph import Graph, Unit
 from slangnb.compiler.resolving import Resolver, opened, read_file
 from slangnb.compiler.source import Source
-from slangnb.errors import SlangNbError
+from slangnb.errors import CallError, CompileError, SlangNbError
 from slangnb.runtime.building import Builder
 from slangnb.runtime.module import Module
 
@@ -23,7 +23,7 @@ class Library:
         Label and key -> an empty module.
     """
 
-    #: What builds on the session's device; see `build_on`.
+    #: What builds on the session's device; see `take`.
     builder: Builder
 
     def __init__(self, make: Callable[[str, str], Module]) -> None:
@@ -40,12 +40,24 @@ class Library:
         """Named cells and loaded files, by name or path."""
         return dict(self._modules)
 
-    def build_on(self, builder: Builder) -> None:
-        """Build everything with another builder from now on."""
+    def build_on(self, builder: Builder) -> dict[str, SlangNbError]:
+        """Build everything with another builder; give what does not compile with it, by key. `take` goes on with it."""
+        failed: dict[str, SlangNbError] = {}
+        for key in self._alive():
+            try:
+                builder.build(self.graph[key])
+            except (CallError, CompileError) as error:
+                failed[key] = error.again()
+        return failed
+
+    def take(self, builder: Builder, failed: Mapping[str, SlangNbError]) -> None:
+        """Mean what `build_on` built, from now on; what failed says so when it is called."""
         self.builder = builder
         for key, module in self._alive().items():
-            builder.build(self.graph[key])
-            self._publish(self.graph[key], module)
+            if key in failed:
+                self._break(module, failed[key])
+            else:
+                self._publish(self.graph[key], module)
 
     def compile(self, source: Source, name: str | None, include: tuple[Path, ...], force: bool) -> Module:
         """Compile a cell; see `Session.compile`."""

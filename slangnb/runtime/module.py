@@ -58,7 +58,7 @@ class Module:
             self._targets[name].module = label
 
     def _break(self, reason: SlangNbError) -> None:
-        """Mean nothing: the module does not compile any more after a module that it imports changed."""
+        """Mean nothing: the module does not compile any more since an import or the backend changed."""
         self._loaded = None
         for target in self._targets.values():
             target.vanish(reason)

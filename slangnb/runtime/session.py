@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 from collections.abc import Hashable, Mapping
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -85,18 +86,24 @@ class Session:
         forking.watch(self)
 
     def _open(self, backend: Backend, guard_seconds: float, guard_enabled: bool) -> None:
+        """Make all that belongs to a backend, and build the modules on it; go on with it only if all that succeeds."""
         if backend not in self._devices:
             self._devices[backend] = open_device(backend)
-        self._backend = backend
-        self._entry = Entry(self.device, backend.software)
-        #: Whether kernels take addresses of this process's own memory.
-        self.host_memory = takes_host_addresses(self.device, backend)
-        known = known_good(slangpy_version(), backend.key)
-        self.gate = Gate(Guard(backend, guard_seconds), known, guard_enabled)
-        if guard_enabled:
-            self.guard.start()
-        self.pool, self.plans, self.tuned = Pool(self.device), Plans(), Tuned(tuning_file(backend.key))
-        self._library.build_on(Builder(self.device, self._library.graph, self.gate))
+        device = self._devices[backend]
+        gate = Gate(Guard(backend, guard_seconds), known_good(slangpy_version(), backend.key), guard_enabled)
+        with ExitStack() as undo:
+            undo.callback(gate.guard.close)
+            if guard_enabled:
+                gate.guard.start()
+            entry, host_memory = Entry(device, backend.software), takes_host_addresses(device, backend)
+            pool, tuned = Pool(device), Tuned(tuning_file(backend.key))
+            builder = Builder(device, self._library.graph, gate)
+            failed = self._library.build_on(builder)
+            undo.pop_all()
+        self._backend, self._entry, self.gate = backend, entry, gate
+        self.host_memory = host_memory  # whether kernels take addresses of this process's own memory
+        self.pool, self.plans, self.tuned = pool, Plans(), tuned
+        self._library.take(builder, failed)
 
     @property
     def backend(self) -> Backend:
@@ -137,16 +144,21 @@ class Session:
     def use(self, backend: str) -> None:
         """Go on with another backend; all modules are rebuilt, and their functions mean the new ones.
 
+        A module that does not compile there says so when it is called.
+
         Raises
         ------
         BackendError
-            If it does not work here; the session then stays as it was.
+            If it does not work here; the session then stays as it was. And if the session is closed.
         """
+        if self._closed is not None:
+            raise self._closed.again()
         chosen = choose(backend)
-        if self._closed is None and chosen == self._backend:
+        if chosen == self._backend:
             return
-        self.guard.close()
-        self._open(chosen, self.guard.seconds, self.guard_enabled)
+        before = self.guard
+        self._open(chosen, before.seconds, self.guard_enabled)
+        before.close()
 
     def compile(
         self,

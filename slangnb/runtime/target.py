@@ -45,7 +45,7 @@ class Target:
     owner : Module
         Keeps the module alive while any of its functions is held.
     broken : SlangNbError or None
-        Why the module could not be rebuilt after a module that it imports changed.
+        Why the module could not be rebuilt after an import or the backend changed.
     version : int
         Counts the rebuilds.
     lineage : object

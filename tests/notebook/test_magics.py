@@ -177,6 +177,18 @@ def test_line_commands(shell: Any, capsys: pytest.CaptureFixture[str], tmp_path:
     assert run(shell, "polynomial(1, 0, 0, 3.0)") == 9.0
 
 
+def test_commands_say_what_they_broke(shell: Any, capsys: pytest.CaptureFixture[str], tmp_path: Any) -> None:
+    file = tmp_path / "breaking.slang"
+    file.write_text("public float before(float x) { return x; }")
+    run(shell, f"%slang load '{file}'")
+    run(shell, f"%%slang needs_it -I '{tmp_path}'\nimport breaking;\nfloat needing(float x) {{ return before(x); }}")
+    file.write_text("public float after(float x) { return x; }")
+    capsys.readouterr()
+    run(shell, f"%slang load '{file}'")
+    out = capsys.readouterr().out
+    assert out.startswith("compiled after(x)\nwarning: In[2] does not compile any more:\nerror[E30015]")
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import weakref
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -400,6 +401,65 @@ def test_the_time_limit_stays_with_another_backend(monkeypatch: pytest.MonkeyPat
     assert made.compile("float f(float x) { return 2 * x; }").f(3.0) == 6.0
     made.close()
     assert repr(made).endswith(", closed)>")
+
+
+@pytest.fixture
+def two_devices(session: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Session]:
+    """A session that may `use` two devices, "one" and "two"."""
+    made = Session(session.backend.key, guard=False)
+    backends = {"one": made.backend, "two": replace(made.backend, reason="two")}
+    monkeypatch.setattr("slangnb.runtime.session.choose", backends.__getitem__)
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("guarded", [False, True])
+def test_a_broken_cell_does_not_stop_another_backend(two_devices: Session, guarded: bool) -> None:
+    s = two_devices
+    s.guard_enabled = guarded
+    s.compile("public float moved_k() { return 1.0; }", "moved_a")
+    b = s.compile("import moved_a; float moved(float x) { return moved_k() * x; }", "moved_b")
+    s.compile("public float moved_other() { return 2.0; }", "moved_a")
+    c = s.compile("import moved_a; float stays(float x) { return moved_other() * x; }", "moved_c")
+    s.take_broken()
+    for name in ("two", "one"):
+        s.use(name)
+        assert c.stays(sn.tensor([1.0, 3.0], session=s), _result="numpy").tolist() == [2.0, 6.0]
+        with pytest.raises(sn.CompileError, match="moved_k"):
+            b.moved(1.0)
+        assert [label for label, _ in s.take_broken()] == ["moved_b"]
+    s.compile("public float moved_k() { return 3.0; } public float moved_other() { return 4.0; }", "moved_a")
+    assert (b.moved(2.0), c.stays(2.0), s.take_broken()) == (6.0, 8.0, [])
+
+
+def test_a_backend_that_fails_leaves_the_session_as_it_was(
+    two_devices: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> Any:
+        raise sn.BackendError("it fails")
+
+    s = two_devices
+    s.guard_enabled = True
+    f = s.compile("float unmoved(float x) { return 2 * x; }").unmoved
+    state = s.backend, s.device, s.gate, s.plans, s.entry, s.guard.pid
+    for step in ("open_device", "takes_host_addresses", "Builder.build"):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"slangnb.runtime.session.{step}", fail)
+            children = len(psutil.Process().children())
+            with pytest.raises(sn.BackendError, match="it fails"):
+                s.use("two")
+            assert len(psutil.Process().children()) == children
+        assert (s.backend, s.device, s.gate, s.plans, s.entry, s.guard.pid) == state
+        assert f(sn.tensor([1.0, 3.0], session=s), _result="numpy").tolist() == [2.0, 6.0]
+
+
+def test_a_closed_session_opens_no_device(two_devices: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[Any] = []
+    monkeypatch.setattr("slangnb.runtime.session.open_device", opened.append)
+    two_devices.close()
+    with pytest.raises(sn.BackendError, match="this session is closed"):
+        two_devices.use("two")
+    assert opened == []
 
 
 def test_a_session_that_was_closed_is_not_the_current_one(session: Any) -> None:
