@@ -148,15 +148,15 @@ def _devices(_magics: SlangMagics, _rest: list[str]) -> None:
         print(f"{found.key:<9} {found.adapter:<40} {state}")
 
 
-def _use(magics: SlangMagics, rest: list[str]) -> None:
-    s = magics.session()
+def _use(_magics: SlangMagics, rest: list[str]) -> None:
+    s = session()
     s.use(_one(rest, "use BACKEND"))
     print(f"using {s.backend.key}")
     say_broken(s)
 
 
-def _modules(magics: SlangMagics, _rest: list[str]) -> None:
-    modules = magics.session().modules
+def _modules(_magics: SlangMagics, _rest: list[str]) -> None:
+    modules = session().modules
     for name, module in modules.items():
         print(f"{Path(name).name}: {', '.join(module)}")
     if not modules:
@@ -169,7 +169,7 @@ def _load(magics: SlangMagics, rest: list[str]) -> None:
         raise CallError(f"there is no file {path}", remedy=instead_of(path))
     if torch_cells.load_file(magics, path):
         return
-    s = magics.session()
+    s = session()
     module = s.load(path, warn=False)
     for warning in s.take_warnings():
         print(warning.render())

@@ -11,7 +11,8 @@ from slangnb.notebook import commands, completion, display, inspection
 from slangnb.notebook.first_line import mend
 from slangnb.notebook.magics import SlangMagics
 from slangnb.notebook.tensor_notes import tensor_note
-from slangnb.runtime.current import has_session, session
+from slangnb.runtime.current import configure, has_session, session
+from slangnb.runtime.session import Session
 from slangnb.views import stored
 
 #: Lines that are shown of what shaders print in one cell.
@@ -25,6 +26,7 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
     driver.activate()  # so that `import slangpy` works in the next cell on a machine without a system driver
     magics = SlangMagics(shell, parent=shell)
     shell.register_magics(magics)
+    configure(magics.make_session)
     shell.events.register("post_run_cell", _after_cell)
     display.register(shell)
     inspection.register(shell)
@@ -47,6 +49,7 @@ def unload_ipython_extension(shell: InteractiveShell) -> None:
     completion.unregister(shell)
     shell.input_transformers_post.remove(mend)
     stored.release(shell)  # before the device, which live views read
+    configure(Session)
     if commands.close():
         print(commands.CLOSED)
 

@@ -15,36 +15,40 @@ from slangnb.errors import CallError, CompileError
 from slangnb.notebook import checking, commands, torch_cells
 from slangnb.notebook.naming import owner, replaced, still_there
 from slangnb.notebook.options import parse, parse_define, target
-from slangnb.runtime.current import has_session, session, set_session
+from slangnb.runtime.current import has_session, session
 from slangnb.runtime.function import Function
 from slangnb.runtime.kernelcode import kernel_code
-from slangnb.runtime.session import Session
+from slangnb.runtime.session import Session, guard_wanted
 
 
 @magics_class
 class SlangMagics(Magics):
     """Compiles Slang cells. ``%config SlangMagics`` shows the settings."""
 
-    guard = traitlets.Bool(True, help="Compile in a child process first, so that a compiler crash is an error.").tag(
-        config=True
-    )
+    guard = traitlets.Bool(
+        None,
+        allow_none=True,
+        help="Compile in a child process first, so that a compiler crash is an error; None: unless SLANGNB_GUARD=off.",
+    ).tag(config=True)
     guard_seconds = traitlets.Float(60.0, help="Time limit of one such compile, in seconds.").tag(config=True)
     backend = traitlets.Unicode("", help="Backend to start with; empty: the first that works.").tag(config=True)
     quiet = traitlets.Bool(False, help="No summary line after a compile.").tag(config=True)
 
     shell: Any  # pyright: ignore[reportIncompatibleVariableOverride] - an InteractiveShell, never None here
 
-    @traitlets.observe("guard", "guard_seconds")
-    def _settings_changed(self, _change: Any) -> None:
+    @traitlets.observe("guard")
+    def _guard_changed(self, _change: Any) -> None:
         if has_session():
-            current = session()
-            current.guard_enabled, current.guard.seconds = self.guard, self.guard_seconds
+            session().guard_enabled = guard_wanted(self.guard)
 
-    def session(self) -> Session:
-        """Give the current session, made with these settings on first use."""
-        if not has_session():
-            set_session(Session(self.backend or None, self.guard, self.guard_seconds))
-        return session()
+    @traitlets.observe("guard_seconds")
+    def _guard_seconds_changed(self, _change: Any) -> None:
+        if has_session():
+            session().guard.seconds = self.guard_seconds
+
+    def make_session(self) -> Session:
+        """Make a session with these settings; ``sn.session()`` does so while the extension is loaded."""
+        return Session(self.backend or None, self.guard, self.guard_seconds)
 
     @magic_arguments("%slang")
     @argument("name", nargs="?", help="Name under which other cells import this one: `import NAME;`.")
@@ -87,7 +91,7 @@ class SlangMagics(Magics):
         if options.torch or torch_mark(cell):
             torch_cells.run(self, options, cell, name, label)
             return
-        s = self.session()
+        s = session()
         if options.backend:
             s.use(options.backend)
         try:

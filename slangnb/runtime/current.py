@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from slangnb.runtime.session import Session
 
 
 class _Current:
-    """The one session that ``sn.session()`` gives; the only state of the package that outlives a call."""
+    """The one session that ``sn.session()`` gives, and what makes it; all state of the package that outlives a call."""
 
     session: Session | None = None
+    make: staticmethod[[], Session] = staticmethod(Session)
 
 
 def session() -> Session:
@@ -25,7 +28,7 @@ def session() -> Session:
     True
     """
     if _Current.session is None or _Current.session.closed:
-        _Current.session = Session()
+        _Current.session = _Current.make()
     return _Current.session
 
 
@@ -37,3 +40,8 @@ def has_session() -> bool:
 def set_session(new: Session | None) -> None:
     """Make `new` the current session; None: the next use makes a fresh one."""
     _Current.session = new
+
+
+def configure(make: Callable[[], Session]) -> None:
+    """Have `make` make the current session when it is first used, as a notebook's settings say."""
+    _Current.make = staticmethod(make)

@@ -42,6 +42,11 @@ GUARD_SECONDS = 60.0
 PROMISED = ("backend", "close", "compile", "device", "load", "modules", "use")
 
 
+def guard_wanted(asked: bool | None) -> bool:
+    """Tell whether to compile in a child process first; None: as the environment says."""
+    return os.environ.get("SLANGNB_GUARD", "on").lower() != "off" if asked is None else asked
+
+
 class Session:
     """Compiles Slang and runs it on one backend.
 
@@ -72,7 +77,6 @@ class Session:
     def __init__(
         self, backend: str | None = None, guard: bool | None = None, guard_seconds: float = GUARD_SECONDS
     ) -> None:
-        enabled = os.environ.get("SLANGNB_GUARD", "on").lower() != "off" if guard is None else guard
         self._library = Library(partial(Module, self))
         self.said: set[Hashable] = set()  # warnings that are given once
         self.audits: dict[Hashable, Audit] = {}  # what comparing forward and reverse mode found
@@ -81,7 +85,7 @@ class Session:
         self._closed: BackendError | None = None
         self._ended = False
         self._devices: dict[Backend, slangpy.Device] = {}
-        self._open(choose(backend), guard_seconds, enabled)
+        self._open(choose(backend), guard_seconds, guard_wanted(guard))
         atexit.register(self.close)
         forking.watch(self)
 

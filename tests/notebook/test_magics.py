@@ -9,7 +9,9 @@ import pytest
 
 import slangnb as sn
 from slangnb.compiler.messages import plain
+from slangnb.notebook import extension
 from slangnb.notebook.options import parse, without_comment
+from slangnb.runtime.current import set_session
 from slangnb.runtime.function import Function
 
 
@@ -224,6 +226,43 @@ def test_settings(shell: Any) -> None:
     sn.session().guard.seconds = seconds
 
 
+def test_settings_hold_for_a_session_that_python_makes(
+    shell: Any, session: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLANGNB_GUARD", "off")
+    set_session(None)
+    try:
+        run(shell, "%config SlangMagics.guard_seconds = 9")
+        run(shell, f"%config SlangMagics.backend = {session.backend.key!r}")
+        run(shell, "import slangnb as sn\nx = sn.tensor([1.0])")
+        made = sn.session()
+        assert (made.guard_enabled, made.guard.seconds, made.guard.pid) == (False, 9.0, None)
+        for value, on in ((True, True), (None, False)):
+            run(shell, f"%config SlangMagics.guard = {value}")
+            assert made.guard_enabled == on
+        run(shell, "%config SlangMagics.backend = 'cudda'")
+        made.close()
+        with pytest.raises(sn.BackendError, match="no backend 'cudda'"):
+            run(shell, "sn.tensor([1.0])")
+        extension.unload_ipython_extension(shell)
+        made = sn.session()
+        assert made.guard.seconds == 60.0
+        made.close()
+    finally:
+        set_session(session)
+
+
+def test_guard_off_in_the_environment_holds_for_cells(shell: Any, session: Any, monkeypatch: Any) -> None:
+    monkeypatch.setenv("SLANGNB_GUARD", "off")
+    set_session(None)
+    try:
+        run(shell, "%%slang\nfloat unguarded(float x) { return x; }")
+        assert (sn.session().guard_enabled, sn.session().guard.pid) == (False, None)
+        sn.session().close()
+    finally:
+        set_session(session)
+
+
 def test_tensor_as_a_result_shows_value_and_gradient(shell: Any) -> None:
     x = sn.tensor([1.0, 2.0], grad=True)
     data, _ = shell.display_formatter.format(x)
@@ -234,9 +273,6 @@ def test_tensor_as_a_result_shows_value_and_gradient(shell: Any) -> None:
 
 def test_unload_removes_everything(session: Any) -> None:
     from IPython.core.interactiveshell import InteractiveShell
-
-    from slangnb.notebook import extension
-    from slangnb.runtime.current import set_session
 
     InteractiveShell.clear_instance()
     shell: Any = InteractiveShell.instance()
