@@ -37,7 +37,9 @@ RETURN = (
     "let the function return its value and use sn.value_and_grad(f)(...), which sums right, or make several calls over "
     "fewer elements"
 )
-ALL_ZERO = "likely the function does not depend on it, or only through an integer, a no_diff value or a step"
+ALL_ZERO = (
+    "likely the function does not depend on it, or only through an integer, a no_diff value or a step, or a factor is 0"
+)
 
 
 def look(session: Session, function: str, prepared: Prepared, ran: Ran) -> None:
