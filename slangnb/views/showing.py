@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Mapping
+import inspect
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from slangnb.errors import BackendError, CallError
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from slangnb.views.history import History
     from slangnb.views.scatter import ScatterView
 
-KINDS = ("pair", "scatter")
+Kind = Literal["pair", "scatter", "flow", "history"]
+Entries = list[tuple[str, Any]]
 OPTIONS = ("title", "live", "kind", "flow", "gamma", "history")
 
 
@@ -26,15 +28,21 @@ def show(
     *tensors: Any, history: Literal[True], title: str = ..., gamma: float | None = ..., **named: Any
 ) -> History: ...
 @overload
+def show(
+    *tensors: Any, kind: Literal["history"], title: str = ..., gamma: float | None = ..., **named: Any
+) -> History: ...
+@overload
 def show(*tensors: Any, kind: Literal["scatter"], title: str = ..., **named: Any) -> ScatterView: ...
 @overload
 def show(*tensors: Any, flow: Literal[True], title: str = ..., **named: Any) -> FlowView: ...
-@overload  # more than four tensors give a FlowView, unless `flow` is False
+@overload
+def show(*tensors: Any, kind: Literal["flow"], title: str = ..., **named: Any) -> FlowView: ...
+@overload  # more than four tensors give a FlowView, unless `flow` is False or an option is for pairs alone
 def show(
     *tensors: Any,
     title: str = ...,
     live: bool = ...,
-    kind: Literal["pair"] = ...,
+    kind: Literal["pair"] | None = ...,
     flow: Literal[False] | None = ...,
     gamma: float | None = ...,
     history: Literal[False] = ...,
@@ -44,7 +52,7 @@ def show(
     *tensors: Any,
     title: str = "",
     live: bool = False,
-    kind: Literal["pair", "scatter"] = "pair",
+    kind: Kind | None = None,
     flow: bool | None = None,
     gamma: float | None = None,
     history: bool = False,
@@ -59,13 +67,15 @@ def show(
     title : str
         Names the row when there is only one; otherwise written above the rows.
     live : bool
-        In JupyterLab, draw again after each cell or callback that may have changed the numbers.
-    kind : {"pair", "scatter"}
+        Of a pair view: in JupyterLab, draw again after each cell or callback that may have changed the numbers.
+    kind : {"pair", "scatter", "flow", "history"}, optional
         ``"scatter"`` draws the gradient of one tensor over its value.
     flow : bool, optional
-        One compact row for each tensor, with norms of value and gradient on one scale. By default for more than four.
+        One compact row for each tensor, with norms of value and gradient on one scale. By default for more than four,
+        unless `live` or `gamma` is given.
     gamma : float, optional
-        Show colours of linear light as a screen does: to the power 1/gamma, as in ``gamma=2.2``.
+        Of a pair view or a history: show colours of linear light as a screen does, to the power 1/gamma, as in
+        ``gamma=2.2``.
     history : bool
         Keep what is shown at each `.update()`, and show the steps; see `History`.
     **named
@@ -80,7 +90,7 @@ def show(
     Raises
     ------
     CallError
-        Nothing was given, or something that cannot be drawn.
+        Nothing was given, something that cannot be drawn, or an option that the view does not take.
 
     Examples
     --------
@@ -90,34 +100,41 @@ def show(
     tensor 2  float64
       value     2.5
     """
-    _check(title, live, kind, history)
+    _check(title, live, kind, flow, history)
     _check_names(named, bool(tensors))
     entries, title = _entries(tensors, named, title)
-    if kind == "scatter":
-        return _scatter(entries)
-    sources = [source(thing, name) for name, thing in entries]
-    if gamma is not None:
-        from slangnb.views.images import LightSource
-
-        sources = [LightSource(one, gamma) for one in sources]
-    if history:
-        return _history(sources, title)
-    models = [one.model() for one in sources]
-    if wants_flow(len(models), flow):
-        return FlowView(models, title)
-    return PairView(models, title, sources, live)
+    options = {word: value for word, value in (("live", live or None), ("gamma", gamma)) if value is not None}
+    return VIEWS[_chosen(kind, flow, history, options, len(entries))](entries, title, **options)
 
 
-def _check(title: Any, live: Any, kind: Any, history: Any) -> None:
+def _check(title: Any, live: Any, kind: Any, flow: Any, history: Any) -> None:
     """Refuse tensors that took the place of an option: `show(title=x)`."""
     if not isinstance(title, str):
         raise CallError("title is the title, a text", remedy="to name a row 'title', write show({'title': x})")
-    for word, value in (("live", live), ("history", history)):
-        if not isinstance(value, bool):
+    for word, value in (("live", live), ("flow", flow), ("history", history)):
+        if value is not None and not isinstance(value, bool):
             raise CallError(f"{word} is True or False", remedy=f"to name a row {word!r}, write show({{{word!r}: x}})")
-    if not isinstance(kind, str) or kind not in KINDS:
+    if kind is not None and (not isinstance(kind, str) or kind not in VIEWS):
         said = repr(kind) if isinstance(kind, str) else f"a {type(kind).__name__}"
-        raise CallError(f"kind is 'pair' or 'scatter', not {said}", remedy="write show(x, kind='scatter')")
+        raise CallError(f"kind is {said}, not one of {', '.join(VIEWS)}", remedy="write show(x, kind='scatter')")
+
+
+def _chosen(kind: Kind | None, flow: bool | None, history: bool, options: Collection[str], count: int) -> Kind:
+    """Decide on the view; refuse two at once, and options that it does not take."""
+    asked: set[Kind] = {k for k in (kind, "flow" if flow else None, "history" if history else None) if k}
+    if len(asked) > 1:
+        raise CallError(f"{' and '.join(sorted(asked))} are different views", remedy="ask for one at a time")
+    many = wants_flow(count, flow) and all(_takes("flow", word) for word in options)
+    chosen = asked.pop() if asked else "flow" if many else "pair"
+    for word in options:
+        if not _takes(chosen, word):
+            others = " or ".join(f"kind={one!r}" for one in VIEWS if _takes(one, word))
+            raise CallError(f"a {chosen} view takes no {word}", remedy=f"leave {word} out, or write {others} instead")
+    return chosen
+
+
+def _takes(kind: Kind, option: str) -> bool:
+    return option in inspect.signature(VIEWS[kind]).parameters
 
 
 def _check_names(named: Mapping[str, Any], others: bool) -> None:
@@ -130,10 +147,10 @@ def _check_names(named: Mapping[str, Any], others: bool) -> None:
             raise CallError(f"show has no option {name!r}", remedy=f"{meant}show(x, {option})")
 
 
-def _entries(tensors: tuple[Any, ...], named: Mapping[str, Any], title: str) -> tuple[list[tuple[str, Any]], str]:
+def _entries(tensors: tuple[Any, ...], named: Mapping[str, Any], title: str) -> tuple[Entries, str]:
     """Name the rows, and give what is left of the title."""
     single = len(tensors) + len(named) == 1
-    entries: list[tuple[str, Any]] = []
+    entries: Entries = []
     for i, thing in enumerate(tensors):
         # The entries of a lone dict need no prefix.
         default = "" if isinstance(thing, Mapping) and single else "tensor" if single else f"tensor {i + 1}"
@@ -147,20 +164,48 @@ def _entries(tensors: tuple[Any, ...], named: Mapping[str, Any], title: str) -> 
     return entries, title
 
 
-def _scatter(entries: list[tuple[str, Any]]) -> ScatterView:
+def _sources(entries: Entries, gamma: float | None = None) -> list[Source]:
+    sources = [source(thing, name) for name, thing in entries]
+    if gamma is None:
+        return sources
+    from slangnb.views.images import LightSource
+
+    return [LightSource(one, gamma) for one in sources]
+
+
+def _pair(entries: Entries, title: str, live: bool = False, gamma: float | None = None) -> PairView:
+    sources = _sources(entries, gamma)
+    return PairView([one.model() for one in sources], title, sources, live)
+
+
+def _scatter(entries: Entries, title: str) -> ScatterView:
     from slangnb.views.scatter import scatter_view
 
     if len(entries) != 1:
         raise CallError("a scatter shows one tensor", remedy="write show(x, kind='scatter')")
-    return scatter_view(entries[0][1], entries[0][0])
+    name, thing = entries[0]
+    return scatter_view(thing, f"{title}: {name}" if title else name)
 
 
-def _history(sources: list[Source], title: str) -> History:
+def _flow(entries: Entries, title: str) -> FlowView:
+    return FlowView([one.model() for one in _sources(entries)], title)
+
+
+def _history(entries: Entries, title: str, gamma: float | None = None) -> History:
     from slangnb.views.history import History
 
-    kept = History(title=title, sources=sources)
+    kept = History(title=title, sources=_sources(entries, gamma))
     kept.update()
     return kept
+
+
+#: What makes each kind of view; its parameters are the options that the view takes.
+VIEWS: Mapping[Kind, Callable[..., StillView]] = {
+    "pair": _pair,
+    "scatter": _scatter,
+    "flow": _flow,
+    "history": _history,
+}
 
 
 def mimebundle(tensor: Any, include: Collection[str] | None = None, exclude: Collection[str] | None = None) -> Bundle:

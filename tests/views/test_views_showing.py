@@ -105,3 +105,51 @@ def test_what_holds_no_numbers_is_named(thing: Any, message: str) -> None:
     with pytest.raises(CallError) as refused:
         sn.show(thing)
     assert str(refused.value).startswith(message)
+
+
+def test_every_kind_of_view_has_its_word() -> None:
+    x = np.ones(3)
+    kinds = ("pair", "flow", "history")
+    assert [type(sn.show(x, kind=kind)) for kind in kinds] == [PairView, FlowView, History]
+    assert type(sn.show(x, x, x, x, x, kind="pair")) is PairView
+    assert type(sn.show(x, kind="flow", flow=True)) is FlowView
+
+
+def test_options_decide_before_the_number_of_tensors_does() -> None:
+    followed = sn.show(X, X, X, X, X, live=True)
+    assert type(followed) is PairView and followed.live
+    image = np.full((8, 8, 3), 0.25, np.float32)
+    bright = sn.show(*[image] * 5, gamma=2.0)
+    assert type(bright) is PairView
+    np.testing.assert_allclose(bright.models[4].value.array, 0.5)
+    assert type(sn.show(X, X, X, X, X, live=False, gamma=None)) is FlowView
+
+
+@pytest.mark.parametrize(
+    ("options", "message", "remedy"),
+    [
+        ({"flow": True, "live": True}, "a flow view takes no live", "leave live out, or write kind='pair' instead"),
+        ({"history": True, "live": True}, "a history view takes no live", "write kind='pair' instead"),
+        (
+            {"kind": "scatter", "gamma": 2.2},
+            "a scatter view takes no gamma",
+            "write kind='pair' or kind='history' instead",
+        ),
+        ({"flow": True, "history": True}, "flow and history are different views", "ask for one at a time"),
+        ({"kind": "scatter", "flow": True}, "flow and scatter are different views", "ask for one at a time"),
+        ({"kind": "pie"}, "kind is 'pie', not one of pair, scatter, flow, history", "write show(x, kind='scatter')"),
+        ({"flow": X}, "flow is True or False", "to name a row 'flow', write show({'flow': x})"),
+    ],
+)
+def test_options_that_the_view_does_not_take(options: Any, message: str, remedy: str) -> None:
+    with pytest.raises(CallError) as refused:
+        sn.show(X, **options)
+    assert str(refused.value).startswith(message) and refused.value.remedy.endswith(remedy)
+
+
+def test_a_scatter_has_its_title() -> None:
+    a = sn.Parameter([1.0, 2.0])
+    a.set_grad(np.array([3.0, 4.0]))
+    view = sn.show({"a": a}, kind="scatter", title="slopes")
+    assert view.title == "slopes: a: value against gradient" and repr(view).startswith("slopes: a  float32 (2,)")
+    assert sn.show(a, kind="scatter", title="slopes").title == "slopes: value against gradient"
