@@ -194,8 +194,10 @@ def _flow(entries: Entries, title: str) -> FlowView:
 def _history(entries: Entries, title: str, gamma: float | None = None) -> History:
     from slangnb.views.history import History
 
-    kept = History(title=title, sources=_sources(entries, gamma))
-    kept.update()
+    sources = _sources(entries, gamma)
+    kept = History(title=title, sources=sources)
+    # Not `update`, which would read again what was just read.
+    kept.add([one.model() for one in sources])
     return kept
 
 

@@ -28,19 +28,24 @@ _FEW = 12
 
 @dataclass(frozen=True, eq=False)
 class StructField:
-    """One field of a tensor of structs; `field` as "inner.colour"."""
+    """One field of a tensor of structs; `field` as "inner.colour".
+
+    `first` holds what was read of all fields at once, until each of them was asked for.
+    """
 
     tensor: slangpy.Tensor
     field: str
+    first: dict[str, Reading]
 
     def read(self, name: str = "tensor") -> Reading:
-        """Read the field of all elements, and its gradient."""
-        return struct_fields(self.tensor, name)[self.field]
+        """Give what was read of the field, and its gradient; after the first time read anew."""
+        return self.first.pop(self.field, None) or struct_fields(self.tensor, name)[self.field]
 
 
 def struct_rows(tensor: slangpy.Tensor, name: str) -> list[tuple[str, StructField]]:
-    """Name the fields of a tensor of structs, in the order of the struct."""
-    return [(f"{name}.{field}" if name else field, StructField(tensor, field)) for field in struct_fields(tensor, name)]
+    """Read a tensor of structs once, and name its fields in the order of the struct."""
+    first = struct_fields(tensor, name)
+    return [(f"{name}.{field}" if name else field, StructField(tensor, field, first)) for field in first]
 
 
 def tensor_words(tensor: slangpy.Tensor) -> str:

@@ -9,9 +9,12 @@ import pytest
 
 import slangnb as sn
 from slangnb.errors import CallError
+from slangnb.runtime.struct_values import fields_of
+from slangnb.views import tensor_arrays
 from slangnb.views.adapters import AdaptedSource, adapter, is_torch
 from slangnb.views.array_source import ArraySource, pair_model
 from slangnb.views.axes import default_axes
+from slangnb.views.history import History
 from slangnb.views.images import LightSource, encode, with_gamma
 from slangnb.views.sources import pair_arrays
 from slangnb.views.tensor_arrays import StructField, struct_fields, struct_rows, tensor_reading
@@ -217,6 +220,26 @@ def test_gradients_of_structs_by_field(session: Any) -> None:
     assert read is not None
     source = AdaptedSource(read, "balls.inner.colour")
     assert (source.dtype, source.shape, source.has_gradient) == ("float3", (4,), True)
+
+
+@pytest.mark.parametrize("history", [False, True])
+def test_structs_are_read_once_for_all_their_fields(
+    session: Any, monkeypatch: pytest.MonkeyPatch, history: bool
+) -> None:
+    m = session.compile(STRUCTS)
+    t = empty(session, (3,), m.Ball).with_grads(zero=True)
+    t.storage.copy_from_numpy(np.zeros(3 * t.dtype.buffer_layout.stride, np.uint8))
+    read: list[Any] = []
+    monkeypatch.setattr(tensor_arrays, "fields_of", lambda *given: read.append(given[0]) or fields_of(*given))
+    view = sn.show(ball=t, history=True) if history else sn.show(ball=t, flow=False)
+    assert read == [t, t.grad_out]
+    # What is shown later is not what was read at first.
+    t.storage.copy_from_numpy(np.ones(3 * t.dtype.buffer_layout.stride, np.uint8))
+    view.update()
+    models = view.frames[-1].models if isinstance(view, History) else view.models
+    assert [(one.name, one.value.text) for one in models if one.name == "ball.kind"] == [
+        ("ball.kind", "[16843009 16843009 16843009]")
+    ]
 
 
 def test_no_struct_is_refused(session: Any) -> None:
