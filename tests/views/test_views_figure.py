@@ -15,8 +15,10 @@ from hypothesis.extra import numpy as arrays
 from PIL import Image
 
 from slangnb.views.array_source import pair_model
-from slangnb.views.figure import page_size, to_png
+from slangnb.views.figure import drawing, page_size, to_png
 from slangnb.views.model import PairModel
+from slangnb.views.page import Page
+from slangnb.views.page import drawing as own_settings
 
 MAGENTA = (0xC0, 0x26, 0xD3)
 
@@ -77,10 +79,12 @@ def test_everything_can_be_drawn_without_a_warning(case: str, graded: bool) -> N
     assert len(np.unique(pixels.reshape(-1, 3), axis=0)) > 4
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(arrays.arrays(np.float32, arrays.array_shapes(max_dims=2, max_side=6), elements=st.floats(width=32)))
 def test_any_floats_can_be_drawn(array: np.ndarray) -> None:
-    drawn(pair_model(array, array[::-1], name="x"))
+    pixels = drawn(pair_model(array, array[::-1], name="x"))
+    marked = bool((pixels == MAGENTA).all(axis=-1).any())
+    assert marked == (not np.isfinite(array).all())
 
 
 @pytest.mark.parametrize("shape", [(40, 60), (600, 900), (5,), (5000,)])
@@ -102,9 +106,25 @@ def test_the_sign_of_a_gradient_has_its_colour() -> None:
     assert (fall == dark_blue).all(axis=-1).sum() > 1000
 
 
-def test_names_are_text_and_not_mathematics() -> None:
-    for name in ("$x$", "$broken", "a\nb", "\u4e16\u754c", "x" * 300, "<b>"):
-        drawn(pair_model(np.arange(3.0), name=name))
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("$x$", "$x$"),
+        ("$broken", "$broken"),
+        ("a\nb", "a b"),
+        ("\u4e16\u754c", "\u4e16\u754c"),
+        ("x" * 300, "x" * 47 + "…"),
+        ("<b>", "<b>"),
+    ],
+)
+def test_names_are_text_and_not_mathematics(name: str, words: str) -> None:
+    model = pair_model(np.arange(3.0), name=name)
+    size, draw = drawing([model], title=name)
+    page = Page(*size)
+    with warnings.catch_warnings(action="error"), own_settings():
+        draw(page)
+    named = [text for text in page.figure.texts if text.get_text() == words]
+    assert [text.get_parse_math() for text in named] == [False, False]  # the title's, and the row's
 
 
 def test_rows_are_stacked() -> None:

@@ -103,10 +103,15 @@ def test_refusals() -> None:
         pair_model(np.zeros(3), np.zeros(2), name="x")
 
 
-def test_the_arrays_given_are_not_changed() -> None:
-    value = np.array([1.0, np.nan])
-    value.flags.writeable = False
-    pair_model(value, value, name="x")
+@pytest.mark.parametrize("shape", [(2,), (5000,), (9, 8), (600, 900), (4, 5, 3)])
+def test_the_arrays_given_are_not_changed(shape: tuple[int, ...]) -> None:
+    value = np.random.default_rng(0).normal(size=shape)
+    value.reshape(-1)[[0, -1]] = np.nan, -np.inf
+    gradient = -value
+    kept = value.copy(), gradient.copy()
+    pair_model(value, gradient, name="x")
+    np.testing.assert_array_equal(value, kept[0])
+    np.testing.assert_array_equal(gradient, kept[1])
 
 
 def test_the_model_needs_neither_matplotlib_nor_widgets() -> None:
