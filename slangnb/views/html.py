@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from html import escape
 
 from slangnb.views.model import PairModel, Panel, Role
+from slangnb.views.still import table
 from slangnb.views.text import alternative, heading, mean, number
 
 _COLUMNS = ("min", "max", "mean", "std", "norm", "zeros", "NaN", "+Inf", "-Inf")
-_CELL = "padding:0.1em 0.9em 0.1em 0;text-align:right;border:0;background:none"
-_HEAD = _CELL + ";font-weight:normal;opacity:0.65"
 
 
 def alternative_text(models: Sequence[PairModel], title: str = "") -> str:
@@ -22,23 +21,15 @@ def alternative_text(models: Sequence[PairModel], title: str = "") -> str:
     return f"{title}: {said}" if title else said
 
 
-def _numbers(role: Role, panel: Panel) -> str:
+def _numbers(role: Role, panel: Panel) -> tuple[str, ...]:
     stats = panel.stats
     cells = [number(v) if v is not None else "–" for v in (stats.min, stats.max, stats.std, stats.norm)]
     cells.insert(2, mean(stats))
-    cells += [str(v) for v in (stats.zeros, stats.nan, stats.pos_inf, stats.neg_inf)]
-    row = "".join(f'<td style="{_CELL}">{cell}</td>' for cell in cells)
-    return f'<tr style="background:none"><th scope="row" style="{_CELL};text-align:left">{role}</th>{row}</tr>'
+    return (role, *cells, *(str(v) for v in (stats.zeros, stats.nan, stats.pos_inf, stats.neg_inf)))
 
 
 def _table(model: PairModel) -> str:
-    head = "".join(f'<th scope="col" style="{_HEAD}">{word}</th>' for word in ("panel", *_COLUMNS))
-    body = "".join(_numbers(role, panel) for role, panel in model.panels)
-    return (
-        '<table style="border-collapse:collapse;border:0;margin:0.2em 0 0.4em;'
-        'font-family:monospace;font-size:0.85em">'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    )
+    return table(("panel", *_COLUMNS), [_numbers(role, panel) for role, panel in model.panels])
 
 
 def _section(model: PairModel) -> str:
