@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from slangnb.errors import BackendError, CallError
+from slangnb.views.beside import beside
 from slangnb.views.flow import FlowView, wants_flow
 from slangnb.views.pair import PairView
 from slangnb.views.source import Source
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 Kind = Literal["pair", "scatter", "flow", "history"]
 Entries = list[tuple[str, Any]]
-OPTIONS = ("title", "live", "kind", "flow", "gamma", "history")
+OPTIONS = ("title", "live", "kind", "flow", "gamma", "history", "grads")
 
 
 @overload
@@ -32,11 +33,11 @@ def show(
     *tensors: Any, kind: Literal["history"], title: str = ..., gamma: float | None = ..., **named: Any
 ) -> History: ...
 @overload
-def show(*tensors: Any, kind: Literal["scatter"], title: str = ..., **named: Any) -> ScatterView: ...
+def show(*tensors: Any, kind: Literal["scatter"], title: str = ..., grads: Any = ..., **named: Any) -> ScatterView: ...
 @overload
-def show(*tensors: Any, flow: Literal[True], title: str = ..., **named: Any) -> FlowView: ...
+def show(*tensors: Any, flow: Literal[True], title: str = ..., grads: Any = ..., **named: Any) -> FlowView: ...
 @overload
-def show(*tensors: Any, kind: Literal["flow"], title: str = ..., **named: Any) -> FlowView: ...
+def show(*tensors: Any, kind: Literal["flow"], title: str = ..., grads: Any = ..., **named: Any) -> FlowView: ...
 @overload  # more than four tensors give a FlowView, unless `flow` is False or an option is for pairs alone
 def show(
     *tensors: Any,
@@ -46,6 +47,7 @@ def show(
     flow: Literal[False] | None = ...,
     gamma: float | None = ...,
     history: Literal[False] = ...,
+    grads: Any = ...,
     **named: Any,
 ) -> PairView: ...
 def show(
@@ -56,6 +58,7 @@ def show(
     flow: bool | None = None,
     gamma: float | None = None,
     history: bool = False,
+    grads: Any = None,
     **named: Any,
 ) -> StillView:
     """Show values and their gradients side by side.
@@ -78,6 +81,9 @@ def show(
         ``gamma=2.2``.
     history : bool
         Keep what is shown at each `.update()`, and show the steps; see `History`.
+    grads : optional
+        Gradients that are not in the tensors, as `sn.grad` and `sn.value_and_grad` give them: of the only row, or of
+        rows by name. Not with `live` or `history`, which read the numbers again.
     **named
         Further rows with their names: `show(height=x)`.
 
@@ -103,6 +109,13 @@ def show(
     _check(title, live, kind, flow, history)
     _check_names(named, bool(tensors))
     entries, title = _entries(tensors, named, title)
+    if grads is not None:
+        if live or history or kind == "history":
+            raise CallError(
+                "grads is drawn once, and this view reads its numbers again",
+                remedy="copy the gradient into the tensor's own: x.grad.copy_from_numpy(gradient.to_numpy())",
+            )
+        entries = beside(entries, grads)
     options = {word: value for word, value in (("live", live or None), ("gamma", gamma)) if value is not None}
     return VIEWS[_chosen(kind, flow, history, options, len(entries))](entries, title, **options)
 

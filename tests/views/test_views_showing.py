@@ -76,7 +76,7 @@ def test_options_are_no_tensors(option: Any) -> None:
         (
             {"colormap": "gray"},
             "show has no option 'colormap'",
-            "its options are title, live, kind, flow, gamma, history, as in show(x, title='x')",
+            "its options are title, live, kind, flow, gamma, history, grads, as in show(x, title='x')",
         ),
     ],
 )
