@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import keyword
 import time
 from typing import Any
 
@@ -13,7 +12,7 @@ from IPython.core.magic_arguments import argument, argument_group, magic_argumen
 from slangnb.compiler.torch_source import torch_mark
 from slangnb.errors import CallError, CompileError
 from slangnb.notebook import checking, commands, torch_cells
-from slangnb.notebook.naming import owner, replaced, still_there
+from slangnb.notebook.naming import is_fixed, owner, replaced, still_there
 from slangnb.notebook.options import parse, parse_define, target
 from slangnb.runtime.current import has_session, session
 from slangnb.runtime.function import Function
@@ -153,19 +152,18 @@ class SlangMagics(Magics):
         taken = owner(name, before) if name else ""
         if taken:
             notes.append(f"`{name}` stays {taken}: cells import it as `import {name};` all the same")
+        by_name = name and not taken and name not in wanted
         for n in wanted:
             stays = owner(n, before)
-            if stays and (not only or keyword.iskeyword(n)):
-                by_name = name and not taken
-                how = (
-                    f"call it as {name}[{n!r}]"
-                    if by_name
-                    else f"export it with -o {n}" + ", or name the cell" * (not name)
-                )
+            if stays and (not only or is_fixed(n)):
+                how = f"call it as {name}[{n!r}]" if by_name else _way_out(n, name)
                 notes.append(f"`{n}` stays {stays}: {instead or how}")
             else:
                 names[n] = module[n]
-        if name and not taken:
+        if name in names:
+            kind = "function" if isinstance(names[name], Function) else "struct"
+            notes.append(f"`{name}` is the {kind}: other cells import the module as `import {name};`")
+        elif name and not taken:
             names[name] = module
         for n, value in names.items():
             if isinstance(value, Function) and isinstance(before.get(n), Function):
@@ -180,6 +178,13 @@ class SlangMagics(Magics):
         `doctor`, `reset`, `help`.
         """
         commands.run(self, line)
+
+
+def _way_out(name: str, cell: str | None) -> str:
+    """Say how a function whose name stays Python's can be called; `cell` is the cell's own name."""
+    if is_fixed(name):
+        return "rename it" + f", or name the cell and write NAME[{name!r}]" * (not cell)
+    return f"export it with -o {name}" + ", or name the cell" * (not cell)
 
 
 def empty_cell(name: str | None) -> CallError:

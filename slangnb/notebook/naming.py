@@ -13,6 +13,8 @@ from slangnb.runtime.function import Function
 
 #: Names that IPython puts into every notebook.
 _IPYTHONS = frozenset(("In", "Out", "exit", "quit", "get_ipython", "_", "__", "___"))
+#: Those of them that IPython itself works with.
+_NEEDED = (_IPYTHONS - {"exit", "quit"}) | {"_ih", "_oh", "_dh"}
 #: Types that have another name in messages.
 _WORDS = {
     "Tensor": "tensor",
@@ -38,10 +40,21 @@ def owner(name: str, names: Mapping[str, Any]) -> str:
     >>> owner("max", {}), owner("np", {"np": builtins}), owner("x", {"x": 1.0})
     ("Python's own name", 'the module builtins', '')
     """
-    if keyword.iskeyword(name) or hasattr(builtins, name) or name in _IPYTHONS:
+    if is_fixed(name) or hasattr(builtins, name) or name in _IPYTHONS:
         return "Python's own name"
     before = names.get(name)
     return f"the module {before.__name__}" if isinstance(before, ModuleType) else ""
+
+
+def is_fixed(name: str) -> bool:
+    """Tell whether a name cannot be a function's even on request: Python or IPython would not go on.
+
+    Examples
+    --------
+    >>> is_fixed("lambda"), is_fixed("get_ipython"), is_fixed("__name__"), is_fixed("max")
+    (True, True, True, False)
+    """
+    return keyword.iskeyword(name) or name in _NEEDED or (name.startswith("__") and name.endswith("__"))
 
 
 def replaced(name: str, new: Any, names: Mapping[str, Any]) -> str:

@@ -96,3 +96,28 @@ def test_results_of_the_cell_before_it_was_changed(shell: Any) -> None:
     run(shell, cell.format(3))
     outcome = shell.run_cell("changed.bwds(x, _result=y)")
     assert str(outcome.error_in_exec).startswith("changed was compiled again after this result was computed")
+
+
+@pytest.mark.parametrize("name", ["get_ipython", "lambda", "None", "_oh", "__name__"])
+def test_what_ipython_needs_is_not_exported(shell: Any, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    before = shell.user_ns.get(name)
+    text = f"float {name}(float x) {{ return 2 * x; }}"
+    note = f"`{name}` stays Python's own name: rename it, or name the cell and write NAME[{name!r}]"
+    assert said(shell, f"%%slang\n{text}", capsys) == [note]
+    assert said(shell, f"%%slang -o {name}\n{text}", capsys) == [note]
+    assert shell.user_ns.get(name) is before
+    assert said(shell, f"%%slang own\n{text}", capsys) == [
+        f"`{name}` stays Python's own name: call it as own[{name!r}]"
+    ]
+    assert run(shell, f"own[{name!r}](1.0)") == 2.0
+
+
+def test_a_function_with_the_name_of_its_cell_is_called(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "public float disc(float x) { return 2 * x; }\npublic float max(float x) { return x; }"
+    assert said(shell, f"%%slang disc\n{text}", capsys) == [
+        "`max` stays Python's own name: export it with -o max",
+        "`disc` is the function: other cells import the module as `import disc;`",
+    ]
+    assert run(shell, "disc(2.0)") == 4.0
+    run(shell, "%%slang\nimport disc;\nfloat more(float x) { return disc(x) + 1; }")
+    assert run(shell, "more(2.0)") == 5.0
