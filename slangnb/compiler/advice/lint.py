@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from slangnb.compiler.advice.division import whole_divisions
 from slangnb.compiler.advice.loops import differentiable, functions, inside, loops, most_rounds, rounds
 from slangnb.compiler.advice.powers import power, whole
+from slangnb.compiler.advice.uniforms import ignored_values
 from slangnb.compiler.advice.vocabulary import DERIVED
 from slangnb.compiler.finding import finding
 from slangnb.compiler.reading.declarations import Declaration, declarations
@@ -75,6 +76,7 @@ def lint(source: Source) -> tuple[Diagnostic, ...]:
         _no_diff,
         _fields,
         _divisions,
+        _uniforms,
     )
     return tuple(sorted((d for rule in rules for d in rule(text)), key=lambda d: (d.line, d.column)))
 
@@ -292,6 +294,16 @@ def _divisions(text: _Text) -> Iterator[Diagnostic]:
             found.start,
             found.end - found.start,
             f"`{written}` is {found.value}: both are whole numbers.",
+            f"write `{found.better}`",
+        )
+
+
+def _uniforms(text: _Text) -> Iterator[Diagnostic]:
+    for found in ignored_values(text.tokens, text.declared):
+        yield text.warn(
+            found.start,
+            len(found.name),
+            f"{found.name} is a uniform: its initial value is ignored, it is 0 until {found.setting}.",
             f"write `{found.better}`",
         )
 
