@@ -127,8 +127,8 @@ def check_function(function: Any, transform: str) -> Function:
     raise CallError(f"{transform} takes a function of a Slang module, not {what}", remedy=remedy)
 
 
-def check_names(callee: Callee, names: tuple[str, ...] | None) -> None:
-    """Refuse `wrt` names that are no parameters."""
+def check_names(callee: Callee, names: tuple[str, ...] | None, of: str = "wrt") -> None:
+    """Refuse names that are no parameters; `of` is the argument that they stand in."""
     known = [p.name for p in callee.bound.signature.parameters]
     for name in names or ():
         if name not in known:
@@ -136,7 +136,7 @@ def check_names(callee: Callee, names: tuple[str, ...] | None) -> None:
                 f"{callee.name} has no parameter {name!r}",
                 function=callee.name,
                 argument=name,
-                remedy=f"wrt may name {', '.join(known)}",
+                remedy=f"{of} may name {', '.join(known)}",
             )
 
 

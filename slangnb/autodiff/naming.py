@@ -22,13 +22,17 @@ def as_names(wrt: Any, function: Function, transform: str) -> tuple[str, ...] | 
         return None
     if isinstance(wrt, str):
         return (wrt,)
-    if isinstance(wrt, Sequence | Set) and all(isinstance(name, str) for name in wrt):
-        return tuple(wrt)
+    names = tuple(wrt) if isinstance(wrt, Sequence | Set) else (wrt,)
+    wrong = [name for name in names if not isinstance(name, str)]
+    if names and not wrong:
+        return names
     raise CallError(
-        f"{transform}: wrt takes names of arguments, not {called(wrt)}",
+        f"{transform}: wrt takes names of arguments, not {called(wrong[0])}"
+        if wrong
+        else f"{transform}: wrt is empty, so nothing is differentiated",
         function=function.info.name,
         argument="wrt",
-        remedy=_how(function, transform, wrt),
+        remedy=_how(function, transform, wrong[0] if wrong else None),
     )
 
 

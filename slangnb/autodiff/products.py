@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +22,7 @@ from slangnb.runtime.fused.access import broadcasts
 from slangnb.runtime.fused.audit import audit
 from slangnb.runtime.fused.engine import Wish
 from slangnb.runtime.fused.launch import Prepared
+from slangnb.runtime.fused.meaning import meaning
 from slangnb.runtime.health import look
 from slangnb.runtime.stale import Snapshot, compiled_again, copied
 from slangnb.runtime.teaching import teaches
@@ -76,7 +78,7 @@ def jvp(function: Function, primals: Mapping[str, Any], tangents: Mapping[str, A
         y, dy = jvp(function, given.named, host(dict(tangents)))
         return given.result(y), given.result(dy)
     callee = find(function, (), primals, "jvp")
-    check_names(callee, tuple(tangents))
+    check_names(callee, tuple(tangents), "the tangents")
     _refuse_tensors(callee, "jvp")
     refuse_by_text(function, callee, "jvp")
     call = make_call(function, callee, tangents=tangents)
@@ -212,7 +214,7 @@ def hvp(function: Function, wrt: str | Sequence[str] | None = None) -> Callable[
         directions = {wrt: v} if isinstance(wrt, str) else dict(v) if isinstance(v, Mapping) else None
         if not directions:
             raise CallError("hvp needs the direction v as a dict by name", remedy="v={'x': direction}")
-        check_names(callee, tuple(directions))
+        check_names(callee, tuple(directions), "v")
         key = id(callee.bound.signature), tuple(directions)
         if key not in made:
             made[key] = directional(callee, tuple(directions))
@@ -226,13 +228,24 @@ def hvp(function: Function, wrt: str | Sequence[str] | None = None) -> Callable[
         audit(make_call(function, callee))
         check_values(make_call(function, callee, tangents=directions), None, "hvp")
         call = make_call(function, wrapper)
-        prepared = prepare(call, Wish("reverse", names if names is not None else own), "hvp")
+        with _directions_meant(directions, isinstance(wrt, str)):
+            prepared = prepare(call, Wish("reverse", names if names is not None else own), "hvp")
         _check_directions(callee, prepared)
         ran = call.run(prepared)
         found = Assembler(prepared)(ran)
         return found[wrt] if isinstance(wrt, str) else found
 
     return Made(product, f"hvp of {function.info.name}{wrt_text(names)}")
+
+
+@contextmanager
+def _directions_meant(directions: Mapping[str, Any], single: bool) -> Iterator[None]:
+    """Have refusals of a direction name it as it was given."""
+    with ExitStack() as stack:
+        for name in directions:
+            given = "v" if single else f"v[{name!r}]"
+            stack.enter_context(meaning(f"sn_d_{name}", given, given))
+        yield
 
 
 def _refuse_clash(function: Function, positions: int) -> None:

@@ -114,7 +114,7 @@ def test_large_whole_numbers_are_floats(m: Any) -> None:
 
 @pytest.mark.parametrize("seed", [1j, "3", np.complex64(1j), ["1", "2", "3"]], ids=repr)
 def test_seeds_are_numbers(m: Any, seed: Any) -> None:
-    with pytest.raises(sn.CallError, match=r"the seed is no number|does not fit float|'result' holds"):
+    with pytest.raises(sn.CallError, match=r"the seed is no number|does not fit float|the seed holds"):
         sn.value_and_grad(m.square, seed=seed)(2.0, XS)
     with pytest.raises(sn.CallError, match=r"the seed is no number|the seed holds no numbers"):
         sn.value_and_grad(m.filled, seed=seed)(2.0, XS, sn.tensor(np.zeros(3, np.float32)))

@@ -506,7 +506,7 @@ def test_output_called_result(session: Any) -> None:
         (lambda m: sn.grad(m.square)("a"), "'x' is a text"),
         (lambda m: sn.grad(m.square)(None), "'x' is None"),
         (lambda m: sn.grad(m.square)(X.astype(np.int32)), "x"),
-        (lambda m: sn.grad(m.square, ())(X), "no argument to take a gradient of"),
+        (lambda m: sn.grad(m.square, ())(X), "wrt is empty"),
     ],
     ids=range(12),
 )

@@ -25,6 +25,7 @@ def m(session: Any) -> Any:
     return session.compile(SOURCE)
 
 
+ONES = np.ones(3, np.float32)
 HOW_JVP = "sn.jvp(scale, dict(a=..., x=...), dict(x=...))"
 CELL = "write it in a %%slang cell: [Differentiable] float f(float x) { return x * x; }"
 NAME_X = 'name the argument, and give the values after it: sn.{}(scale, wrt="{}")({})'
@@ -71,8 +72,58 @@ TAKES = "grad takes a function of a Slang module, not"
         ),
         (
             lambda m: sn.hvp(m.scale, wrt=[3]),  # pyright: ignore[reportArgumentType]
-            "hvp: wrt takes names of arguments, not a list",
+            "hvp: wrt takes names of arguments, not an int",
             NAME_X.format("hvp", "x", "a=..., x=..., v=..."),
+        ),
+        (
+            lambda m: sn.grad(m.scale, wrt=("x", 0)),  # pyright: ignore[reportArgumentType]
+            "grad: wrt takes names of arguments, not an int",
+            NAME_X.format("grad", "a", "a=..., x=..."),
+        ),
+        (
+            lambda m: sn.grad(m.scale, wrt=()),
+            "grad: wrt is empty, so nothing is differentiated",
+            NAME_X.format("grad", "x", "a=..., x=..."),
+        ),
+        (
+            lambda m: sn.jvp(m.scale, {"a": 2.0, "x": ONES}, {"x": np.ones(3)}),
+            "scale: the tangent of 'x' is an array of float64, but the parameter is float",
+            "cast it: tangent.astype(np.float32)",
+        ),
+        (
+            lambda m: sn.jvp(m.scale, {"a": 2.0, "x": ONES}, {"a": "1"}),
+            "scale: jvp does not take this call: the tangent of 'a' is a str",
+            "",
+        ),
+        (
+            lambda m: sn.jvp(m.scale, {"a": 2.0, "x": np.ones(3)}, {"x": ONES}),
+            "scale: 'x' is an array of float64, but the parameter is float",
+            "cast it: x.astype(np.float32)",
+        ),
+        (
+            lambda m: sn.jvp(m.scale, {"a": 2.0, "x": ONES}, {"y": ONES}),
+            "scale has no parameter 'y'",
+            "the tangents may name a, x",
+        ),
+        (
+            lambda m: sn.vjp(m.scale, 2.0, ONES)[1](np.ones(3)),
+            "scale: the seed is an array of float64, but the parameter is float",
+            "cast it: seed.astype(np.float32)",
+        ),
+        (
+            lambda m: sn.hvp(m.scale, wrt="x")(2.0, ONES, v=np.ones(3)),
+            "scale: v is an array of float64, but the parameter is float",
+            "cast it: v.astype(np.float32)",
+        ),
+        (
+            lambda m: sn.hvp(m.scale)(2.0, ONES, v={"a": 1.0, "x": "a"}),
+            "scale: hvp does not take this call: v['x'] is a str",
+            "",
+        ),
+        (
+            lambda m: sn.hvp(m.scale, wrt="x")(2.0, np.ones(3), v=ONES),
+            "scale: 'x' is an array of float64, but the parameter is float",
+            "cast it: x.astype(np.float32)",
         ),
         (
             lambda m: sn.grad(m.scale, 2.0, 8.0, 1.0),  # pyright: ignore[reportCallIssue]

@@ -15,6 +15,7 @@ from slangnb.runtime.checks import check_value, retyped
 from slangnb.runtime.fused.access import broadcast_shape, broadcasts, check_shared, numbered, with_access
 from slangnb.runtime.fused.given import Gathered, Given, GivenTensor
 from slangnb.runtime.fused.job import Argument, Leaf, Output, outputs_of
+from slangnb.runtime.fused.meaning import meaning
 from slangnb.runtime.fused.values import NotFusedError, hold
 from slangnb.runtime.tensors import SCALARS, check_device, check_extent
 
@@ -177,7 +178,8 @@ def _tangents(function: str, p: Parameter, value: Any, primals: list[Given], dev
     t = _derivative_of(p.type)
     if t.kind == "struct" and not isinstance(value, dict):
         raise NotFusedError(f"the tangent of {p.name!r} is no dict")
-    found = _leaves(function, p, p.name, t, value, (p.name,), False, device)
+    with meaning(p.name, "the tangent of {}", "tangent"):
+        found = _leaves(function, p, p.name, t, value, (p.name,), False, device)
     shapes = {g.leaf.suffix: g.held.shape for g in primals}
     for g in found:
         own = shapes.get(g.leaf.suffix, shapes.get("", ()))
@@ -256,7 +258,8 @@ def _seeds(function: str, o: Output, value: Any, shape: tuple[int, ...], device:
     t = _derivative_of(o.type)
     if t.kind == "struct" and not isinstance(value, dict):
         raise NotFusedError(f"the seed of {o.id} is no dict")
-    found = _leaves(function, Parameter(o.id, t), o.id, t, value, (o.id,), False, device)
+    with meaning(o.id, "the seed" if o.id == "result" else "the seed of {}", "seed"):
+        found = _leaves(function, Parameter(o.id, t), o.id, t, value, (o.id,), False, device)
     for g in found:
         if not broadcasts(g.held.shape, shape):
             raise CallError(
