@@ -225,10 +225,17 @@ def reflect(loaded: Loaded, text: str, first_line: int) -> ModuleInfo:
         unknown = said[0].kind == "function" and name not in functions and not _is_entry_point(said)
         if unknown and layout.find_function_by_name(name) is not None:
             functions[name] = _info(name, (), 0, said, text, first_line)
-    structs = [d.name for d in loaded.raw.module_decl.children_of_kind(kinds.struct)]
+    structs = [name for d in loaded.raw.module_decl.children_of_kind(kinds.struct) if (name := _struct_name(d))]
     order = list(written)
     ranked = sorted(functions, key=lambda n: order.index(n) if n in written else len(order))
     return ModuleInfo({n: functions[n] for n in ranked}, tuple(structs))
+
+
+def _struct_name(d: Any) -> str:
+    try:
+        return d.name
+    except RuntimeError:  # the struct of a cbuffer has none
+        return ""
 
 
 def _is_entry_point(said: list[Declaration]) -> bool:

@@ -1,4 +1,4 @@
-"""A global that is not ``static`` is a uniform: Slang ignores its initial value, and the lint says so."""
+"""What is a uniform is 0 until it is set, also a global with an initial value: the lint says so."""
 
 from __future__ import annotations
 
@@ -50,3 +50,25 @@ def test_what_is_said_is_so(session: Any, declared: str, remedy: str) -> None:
     written = remedy.removeprefix("write `").removesuffix("`")
     assert session.compile(written + body, warn=False).f(2.0) == 6.0
     assert len(session.take_warnings()) == 1
+
+
+BUFFERS = {
+    "cbuffer": "what is in P is uniform: it is 0 until f.set({'P': {'a': ..., 'b': ...}}).",
+    "tbuffer": "functions that read a tbuffer may crash the compiler when they are called.",
+}
+
+
+@pytest.mark.parametrize("kind", BUFFERS)
+def test_a_constant_buffer_compiles_and_is_said(session: Any, kind: str) -> None:
+    session.take_warnings()
+    m = session.compile(
+        f"{kind} P {{ float a; float b; }}\nstruct Q {{ float z; }};\nfloat f(float x) {{ return a * x + b; }}",
+        warn=False,
+    )
+    assert list(m) == ["f", "Q"]
+    (found,) = session.take_warnings()
+    assert found.message == BUFFERS[kind]
+    assert found.remedy == "make a and b parameters of the function"
+    if kind == "cbuffer":
+        assert m.f(3.0) == 0.0
+        assert m.f.set({"P": {"a": 2.0, "b": 1.0}})(3.0) == 7.0

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from slangnb.compiler.advice.division import whole_divisions
 from slangnb.compiler.advice.loops import differentiable, functions, inside, loops, most_rounds, rounds
 from slangnb.compiler.advice.powers import power, whole
-from slangnb.compiler.advice.uniforms import ignored_values
+from slangnb.compiler.advice.uniforms import constant_buffers, ignored_values
 from slangnb.compiler.advice.vocabulary import DERIVED
 from slangnb.compiler.finding import finding
 from slangnb.compiler.reading.declarations import Declaration, declarations
@@ -306,6 +306,11 @@ def _uniforms(text: _Text) -> Iterator[Diagnostic]:
             f"{found.name} is a uniform: its initial value is ignored, it is 0 until {found.setting}.",
             f"write `{found.better}`",
         )
+    for found in constant_buffers(text.tokens):
+        what = f"what is in {found.name} is uniform: it is 0 until {found.setting}."
+        if not found.setting:
+            what = "functions that read a tbuffer may crash the compiler when they are called."
+        yield text.warn(found.start, len(found.name), what, found.better)
 
 
 def _operand(expression: str) -> str:

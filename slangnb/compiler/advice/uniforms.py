@@ -1,4 +1,4 @@
-"""Finds globals whose initial value is ignored: what is not ``static`` is a uniform, and 0 until it is set."""
+"""Finds uniforms, which are 0 until they are set: globals that are not ``static``, and the fields of a cbuffer."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from slangnb.compiler.reading.declarations import declarations
 from slangnb.compiler.reading.declared import Declaration
 from slangnb.compiler.reading.tokens import Tokens
 
@@ -17,7 +18,7 @@ _NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?=[fFhHlLuU]?$)")
 
 @dataclass(frozen=True, slots=True)
 class Uniform:
-    """A global with an initial value: offset and text of its name, what to call in Python, and what to write."""
+    """A global, or a cbuffer: offset and text of its name, what to call in Python if that works, and what to write."""
 
     start: int
     name: str
@@ -62,3 +63,30 @@ def ignored_values(tokens: Tokens, declared: list[Declaration]) -> Iterator[Unif
         const = "" if re.match(r"(?:let|var)\b", one.signature[cut:]) else "const "
         better = f"{one.signature[:cut]}static {const}{one.signature[cut:]};"
         yield Uniform(tokens.items[at].start, name, setting, better)
+
+
+def constant_buffers(tokens: Tokens) -> Iterator[Uniform]:
+    """Yield the ``cbuffer`` and ``tbuffer`` of a text.
+
+    Parameters
+    ----------
+    tokens : Tokens
+        Of the whole text.
+
+    Examples
+    --------
+    >>> [(u.name, u.setting, u.better) for u in constant_buffers(Tokens("cbuffer P { float a; float b; }"))]
+    [('P', "f.set({'P': {'a': ..., 'b': ...}})", 'make a and b parameters of the function')]
+    """
+    for k, token in enumerate(tokens.items):
+        name, opening = tokens.text(k + 1), tokens.find("{", k + 1, len(tokens.items))
+        if token.text not in ("cbuffer", "tbuffer") or not name.isidentifier() or opening < 0:
+            continue
+        inside = tokens.words(opening + 1, min(tokens.partner[opening], len(tokens.items)))
+        fields = [d.name for d in declarations(inside)]
+        if fields:
+            listed = " and ".join(filter(None, (", ".join(fields[:-1]), fields[-1])))
+            values = ", ".join(f"{field!r}: ..." for field in fields)
+            setting = f"f.set({{{name!r}: {{{values}}}}})" if token.text == "cbuffer" else ""
+            better = f"make {listed} {'parameters' if len(fields) > 1 else 'a parameter'} of the function"
+            yield Uniform(tokens.items[k + 1].start, name, setting, better)
