@@ -17,7 +17,7 @@ from slangnb.compiler.reflection import Parameter, plain_name
 from slangnb.errors import CallError
 from slangnb.runtime.foreign import library_of_type
 from slangnb.runtime.parameter import Parameter as Shared
-from slangnb.runtime.tensors import fits, tidy
+from slangnb.runtime.tensors import check_open, fits, tidy
 
 PLAIN = frozenset({bool, int, float, type(None)})
 
@@ -51,6 +51,7 @@ def adapters() -> dict[type, Adapter]:
         signature = get_value_signature(t)
         stride = strides.get(signature)
         if stride is None:
+            check_open(t)
             stride = strides[signature] = t.dtype.buffer_layout.stride
         if ((t.offset + t.element_count) * stride > t.storage.size or not t.is_contiguous()) and not fits(t):
             return object()  # like no key before, so that the call is checked, and refused by name

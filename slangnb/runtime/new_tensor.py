@@ -17,6 +17,7 @@ from slangnb.runtime.tensors import (
     SLANG_NAMES,
     check_bytes,
     check_extent,
+    check_open,
     dtype_name,
     split_dtype,
     tidy,
@@ -111,6 +112,7 @@ def tensor(data: Any, *, grad: bool = False, dtype: Any = None, session: Session
     import slangpy as spy
 
     if isinstance(data, spy.Tensor):
+        check_open(data)
         check_extent(data, "the tensor")
         if dtype is None and data.dtype.full_name not in SCALARS:
             dtype = data.dtype.full_name if data.dtype.shape.as_tuple() == () else dtype_name(data.dtype)

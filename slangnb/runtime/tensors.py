@@ -139,8 +139,22 @@ def fits(t: slangpy.Tensor) -> bool:
     return extent(t.shape.as_tuple(), t.strides.as_tuple(), t.offset) * t.dtype.buffer_layout.stride <= t.storage.size
 
 
+def check_open(t: slangpy.Tensor, name: str = "a tensor") -> None:
+    """Refuse a tensor whose device was closed: reading it would end the process.
+
+    Raises
+    ------
+    CallError
+    """
+    if t.device.slang_session is None:
+        raise CallError(
+            f"the device of {name} was closed, and its numbers with it",
+            remedy="run the cells that make it again",
+        )
+
+
 def check_device(t: slangpy.Tensor, device: slangpy.Device, function: str, name: str) -> None:
-    """Refuse a tensor of another device than the session's.
+    """Refuse a tensor of another device than the session's, or of one that was closed.
 
     Raises
     ------
@@ -148,6 +162,7 @@ def check_device(t: slangpy.Tensor, device: slangpy.Device, function: str, name:
         Naming the argument.
     """
     if t.device is not device:
+        check_open(t, repr(name))
         raise CallError(
             f"{function}: {name!r} lives on another device ({t.device.info.adapter_name})",
             function=function,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from slangnb.compiler.reflection import innermost_scalar
 from slangnb.errors import BackendError, CallError
 from slangnb.runtime.current import has_session, session
-from slangnb.runtime.tensors import SCALARS, check_extent, extent
+from slangnb.runtime.tensors import SCALARS, check_extent, check_open, extent
 from slangnb.views import reduce
 from slangnb.views.array_source import ArraySource
 from slangnb.views.axes import Arrangement, Axes, arrange
@@ -218,20 +218,6 @@ def session_of(device: slangpy.Device) -> Session | None:
         return current if current.device is device else None
     except BackendError:
         return None
-
-
-def check_open(tensor: slangpy.Tensor, name: str) -> None:
-    """Refuse a tensor whose device was closed: reading it would end the process.
-
-    Raises
-    ------
-    CallError
-    """
-    if tensor.device.slang_session is None:
-        raise CallError(
-            f"the device of {name} was closed, and its numbers with it",
-            remedy="run the cells that make it again",
-        )
 
 
 def reader(owner: Session, tensor: slangpy.Tensor) -> Reader | None:

@@ -11,9 +11,9 @@ import numpy as np
 from slangnb.compiler.reflection import innermost_scalar, type_info
 from slangnb.errors import CallError
 from slangnb.runtime.struct_values import fields_of
-from slangnb.runtime.tensors import SCALARS, check_extent, fits
+from slangnb.runtime.tensors import SCALARS, check_extent, check_open, fits
 from slangnb.views.adapters import Reading
-from slangnb.views.device_source import check_open, gradient_of
+from slangnb.views.device_source import gradient_of
 from slangnb.views.measure import Array
 from slangnb.views.source import LARGEST_READ, is_struct
 from slangnb.views.text import device_words, dtype_words, elements

@@ -503,3 +503,22 @@ def test_calls_that_are_refused_leave_nothing_behind(session: Any) -> None:
 def test_dir_names_what_is_for_people(session: Any) -> None:
     assert dir(session) == ["backend", "close", "compile", "device", "load", "modules", "use"]
     assert all(hasattr(session, name) for name in dir(session))
+
+
+def test_a_tensor_whose_session_was_closed_is_refused_by_name(session: Any) -> None:
+    m = session.compile("[Differentiable] float f(float x) { return x * x; } int64_t g(int64_t x) { return x; }")
+    m.f(sn.tensor([1.0, 2.0]))
+    other = Session(session.backend.key, guard=False)
+    old, unseen = sn.tensor([1.0, 2.0], session=other), sn.tensor(np.arange(3), session=other)
+    other.close()
+    calls = (
+        lambda: m.f(old),
+        lambda: m.g(unseen),
+        lambda: sn.grad(m.f)(old),
+        lambda: sn.jvp(m.f, {"x": 1.0}, {"x": old}),
+        lambda: sn.tensor(old),
+    )
+    for call in calls:
+        with pytest.raises(sn.CallError, match=r"^the device of ('x'|a tensor) was closed, and its numbers") as caught:
+            call()
+        assert caught.value.remedy == "run the cells that make it again"

@@ -11,6 +11,7 @@ import numpy as np
 from slangnb.runtime.fused.values import DeviceArray, placement
 from slangnb.runtime.parameter import Parameter
 from slangnb.runtime.structs import layout_of
+from slangnb.runtime.tensors import check_open
 
 #: Launches remembered, and the bytes of arguments and buffers that these may keep alive; one is always kept.
 MOST_PLANS = 64
@@ -74,7 +75,12 @@ def kind_of(value: Any) -> Hashable:
     if kind is DeviceArray:
         return "array", value.scalar, value.shape, value.strides, value.aligned
     if hasattr(value, "storage"):
-        return layout_of(value.dtype), value.shape.as_tuple(), value.strides.as_tuple(), value.offset, value.device
+        try:
+            layout = layout_of(value.dtype)
+        except RuntimeError:
+            check_open(value)
+            raise
+        return layout, value.shape.as_tuple(), value.strides.as_tuple(), value.offset, value.device
     if isinstance(value, list | tuple):
         return kind, *_lengths(value)
     return ("parameter", value.dtype, value.shape) if isinstance(value, Parameter) else kind
