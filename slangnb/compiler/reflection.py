@@ -239,7 +239,7 @@ def _struct_name(d: Any) -> str:
 
 
 def _is_entry_point(said: list[Declaration]) -> bool:
-    return any(a.startswith("shader(") for d in said for a in d.attributes)
+    return any(a.startswith(("shader(", "numthreads(")) for d in said for a in d.attributes)
 
 
 def _info(

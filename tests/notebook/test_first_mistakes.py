@@ -146,8 +146,9 @@ def test_what_a_failed_cell_leaves(shell: Any) -> None:
     assert run(shell, "f(2.0)") == 2.0
 
 
-def test_entry_points_are_not_called(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    entry = '[shader("compute")] [numthreads(1, 1, 1)]\nvoid main(uint3 t : SV_DispatchThreadID) {}\n'
+@pytest.mark.parametrize("attributes", ['[shader("compute")] [numthreads(1, 1, 1)]', "[numthreads(64, 1, 1)]"])
+def test_entry_points_are_not_called(shell: Any, capsys: pytest.CaptureFixture[str], attributes: str) -> None:
+    entry = f"{attributes}\nvoid main(uint3 t : SV_DispatchThreadID) {{}}\n"
     run(shell, f"%%slang\n{entry}")
     assert capsys.readouterr().out.startswith(
         "compiled entry points, which are not called from Python: write a plain function, as `float twice("
