@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from slangnb.compiler.advice.crash import crash_hint
+from slangnb.compiler.advice.loops import functions
 from slangnb.compiler.graph import Graph, Unit
+from slangnb.compiler.reading.declarations import declarations
 from slangnb.compiler.reflection import FunctionInfo
 from slangnb.compiler.source import Source
 from slangnb.devices.caches import KnownGood
@@ -133,11 +136,12 @@ class Gate:
             As `kernel`.
         """
         source = units[-1].source if units else Source("", "slangnb")
+        derived = _derived(text, source) if units else ""
         self._ask(
             kernel_key("text", name, entry),
             {"modules": [*request_modules(units), (name, text, [u.module for u in units[-1:]])], "entry": entry},
             lambda said: compile_error(said, sources),
-            lambda verdict: self._stopped(verdict, "while it built the gradient kernel", source),
+            lambda verdict: self._stopped(verdict, "while it built the gradient kernel", source, hint_for=derived),
         )
 
     def _ask(
@@ -158,9 +162,12 @@ class Gate:
         if error is not None:
             raise error
 
-    def _stopped(self, verdict: Verdict, what: str, source: Source, info: FunctionInfo | None = None) -> CompileError:
+    def _stopped(
+        self, verdict: Verdict, what: str, source: Source, info: FunctionInfo | None = None, hint_for: str = ""
+    ) -> CompileError:
         message = _ENDS[verdict.outcome].format(seconds=self.guard.seconds)
-        hint = crash_hint(source, info.name) if info is not None else ""
+        suspect = info.name if info is not None else hint_for
+        hint = crash_hint(source, suspect) if suspect else ""
         line = info.line if info is not None else 0
         at = Diagnostic(
             "error",
@@ -176,3 +183,10 @@ class Gate:
             or "simplify the function step by step: run-time branches around tensor reads, loop conditions, nesting",
         )
         return CompileError([at])
+
+
+def _derived(kernel: str, source: Source) -> str:
+    """Name the function of a source that a kernel derives, "" if it derives none."""
+    names = {f.name.rpartition("::")[2] for f in functions(declarations(source.text))}
+    called = re.findall(r"\b(?:bwd|fwd)_diff\(\s*([\w.:]+)", kernel)
+    return next((name for name in called if re.split(r"::|\.", name)[-1] in names), "")

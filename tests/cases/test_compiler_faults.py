@@ -92,6 +92,20 @@ def test_006_without_short_circuit(session: Any, ones: Any) -> None:
     np.testing.assert_allclose(gradient, [13.46875, 3.85, 1.6], rtol=1e-4)  # polynomials in x: 1.5^k + 0.1 sum 1.5^i
 
 
+def test_print_in_a_differentiable_function(session: Any) -> None:
+    top = "import sgl.device.print;\n"
+    printing = session.compile(top + '[Differentiable] float f(float x) {\n    print("{}", x);\n    return x * x;\n}').f
+    with pytest.raises(sn.CompileError, match="crashed while it built the gradient kernel") as caught:
+        sn.grad(printing)(2.0)
+    assert caught.value.diagnostics[0].remedy == (
+        "`f` calls `print` at line 3, and that cannot be derived: "
+        'write `void say(float v) { print("{}", v); }` above the function, and `no_diff say(x);` in it.'
+    )
+    helped = top + 'void say(float v) { print("{}", v); }\n'
+    f = session.compile(helped + "[Differentiable] float f(float x) { no_diff say(x); return x * x; }").f
+    assert sn.grad(f, "x")(2.0) == 4.0
+
+
 GATED = """
 import "slangpy";
 [Differentiable]

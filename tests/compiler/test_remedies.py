@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from slangnb.compiler.advice.crash import crash_hint
-from slangnb.compiler.advice.lint import lint
+from slangnb.compiler.advice.lint import PRINTING, lint
 from slangnb.compiler.advice.remedies import with_remedies
 from slangnb.compiler.advice.vocabulary import BUILTINS, CALLS, CUDA, INSTEAD, SLANGPY_TYPES
 from slangnb.compiler.diagnostics import parse
@@ -572,6 +572,10 @@ LINTS: dict[str, tuple[str, int, str, str]] = {
         'void f(float x)\n{\n    /* é */ printf("%f", x);\n}', 4, "printf",
         'write `import sgl.device.print;` at the top and `print("x={}", x);` here',
     ),
+    "printf in a differentiable function": (
+        '[Differentiable] float f(float x) { printf("%f", x); return x; }', 2, "printf",
+        f"write `import sgl.device.print;` at the top; {PRINTING}",
+    ),
     "vector index": (
         "float f(IDiffTensor<float, 2> a, int r)\n{\n    return a[int2(r, g(1, 2))];\n}", 4, "int2(r, g(1, 2))", "write `a[r, g(1, 2)]` for row first",
     ),
@@ -672,7 +676,7 @@ HINTS: dict[str, tuple[str, str]] = {
     ),
     "print": (
         DIFF + 'float f(float x)\n{\n    print("{}", x);\n    return x;\n}',
-        "`f` calls `print` at line 5: move the call into a function of its own that is not differentiable, and call it with `no_diff`.",
+        "`f` calls `print` at line 5, and that cannot be derived: " + PRINTING + ".",
     ),
     "backward in a differentiable function": (
         DIFF + "float g(float x) { return x; }\n" + DIFF + "float f(float x)\n{\n    var p = diffPair(x);\n    bwd_diff(g)(p, 1.0);\n    return p.d;\n}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from slangnb.compiler.advice.lint import SHAPE, logical
+from slangnb.compiler.advice.lint import PRINTING, SHAPE, logical
 from slangnb.compiler.advice.loops import inside, loops, rounds
 from slangnb.compiler.reading.calls import reached
 from slangnb.compiler.reading.declared import Declaration
@@ -164,8 +164,8 @@ def _nested_forward(suspects: list[_Suspect]) -> Iterator[str]:
 def _prints(suspect: _Suspect) -> Iterator[str]:
     for k in suspect.calls("print"):
         yield (
-            f"`{suspect.function.name}` calls `print` at line {suspect.line(k)}: move the call into a "
-            "function of its own that is not differentiable, and call it with `no_diff`."
+            f"`{suspect.function.name}` calls `print` at line {suspect.line(k)}, and that cannot be derived: "
+            f"{PRINTING}."
         )
         return
 

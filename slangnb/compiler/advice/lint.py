@@ -21,6 +21,8 @@ from slangnb.errors import Diagnostic
 
 SHAPE = re.compile(r"[\w.]+\.shape ?\[[^\]]*\]")
 PRINT = 'write `import sgl.device.print;` at the top and `print("x={}", x);` here'
+#: How a differentiable function prints.
+PRINTING = """write `void say(float v) { print("{}", v); }` above the function, and `no_diff say(x);` in it"""
 #: Names of fields that clash with names in the code that SlangPy generates for a struct.
 CLASHING_FIELDS = ("value", "context")
 _POSITIVE = frozenset(("abs", "fabs", "length", "distance", "exp", "exp2", "sqrt", "saturate", "cosh", "max", "clamp"))
@@ -82,10 +84,15 @@ def lint(source: Source) -> tuple[Diagnostic, ...]:
 
 
 def _printf(text: _Text) -> Iterator[Diagnostic]:
-    own = any(f.name == "printf" for f in functions(text.declared))
+    everything = list(functions(text.declared))
+    if any(f.name == "printf" for f in everything):
+        return
+    derived = [f.body for f in everything if differentiable(f)]
     for k, token in enumerate(text.tokens.items):
-        if token.text == "printf" and text.tokens.text(k + 1) == "(" and not own:
-            yield text.warn(token.start, len("printf"), "printf prints nothing here.", PRINT)
+        if token.text == "printf" and text.tokens.text(k + 1) == "(":
+            within = any(start <= token.start < stop for start, stop in derived)
+            remedy = f"write `import sgl.device.print;` at the top; {PRINTING}" if within else PRINT
+            yield text.warn(token.start, len("printf"), "printf prints nothing here.", remedy)
 
 
 def _vector_index(text: _Text) -> Iterator[Diagnostic]:
