@@ -79,7 +79,7 @@ __all__ = [
     "vjp",
 ]
 
-#: What names of other libraries are here.
+#: What is to be written for names that are not here.
 _INSTEAD = {
     "compile": "write a %%slang cell, or sn.session().compile(source)",
     "load": "write %slang load FILE, or sn.session().load(path)",
@@ -87,6 +87,9 @@ _INSTEAD = {
     "vmap": "none is needed: called with arrays, a function runs once for each element",
     "array": "write sn.tensor(...)",
     "plot": "write sn.show(x)",
+    "optimize": "write the loop: value, grads = sn.value_and_grad(f)(...), then p.value -= 0.1 * grads['p']",
+    "landscape": "write sn.show(f(x, y)) for x and y on a grid, as np.meshgrid(...) makes it",
+    "explore": "write sn.show(f(x)) for the values of x to look at",
     "backward": "write sn.grad(f), or f.bwds(..., _result=y)",
 }
 
@@ -105,6 +108,8 @@ def _hint(name: str) -> str:
         return f"; write sn.show(x, {name}=True)"
     if name in ("zeros", "ones", "full", "arange", "linspace"):
         return f"; write sn.tensor(np.{name}(...))"
+    if name in ("Adam", "SGD", "minimize"):
+        name = "optimize"
     if name in _INSTEAD:
         return f"; {_INSTEAD[name]}"
     from difflib import get_close_matches

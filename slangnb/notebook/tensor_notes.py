@@ -1,4 +1,4 @@
-"""What to write instead of that which SlangPy's tensors do not do; they are not ours, so a note follows the error."""
+"""What to write instead of that which tensors and Parameters do not do: a note that follows Python's own error."""
 
 from __future__ import annotations
 
@@ -17,6 +17,12 @@ _OPERATION = re.compile(
     r"|type Tensor doesn't define __\w+__ method"
     r"|loop of ufunc does not support argument \d of type Tensor\b.*"
 )
+_PARAMETER = re.compile(
+    rf"unsupported operand type\(s\) for .+: (?:'Parameter' and {_OTHER}|{_OTHER} and 'Parameter')"
+    r"|bad operand type for .+: 'Parameter'"
+    r"|(?:float|int)\(\) argument must be .*, not 'Parameter'"
+)
+_VALUE = "the number of a Parameter is `p.value`: write `p.value + 1`, or `p.value -= 0.1 * p.grad` to change it"
 _ASSIGNED = "'Tensor' object does not support item assignment"
 _SMALL = "Numpy array is larger than the tensor storage"
 _NUMPY = re.compile(r"numpy\(\): incompatible function arguments\..*slangpy\.native_func\.Tensor", re.DOTALL)
@@ -28,7 +34,7 @@ _VALUES = frozenset(("T", "size", "ndim", "nbytes"))
 
 
 def tensor_note(error: BaseException | None) -> str:
-    """Say what to write instead of what a tensor does not do, or "".
+    """Say what to write instead of what a tensor or a Parameter does not do, or "".
 
     Parameters
     ----------
@@ -52,6 +58,8 @@ def tensor_note(error: BaseException | None) -> str:
             said = "a tensor is written as a whole: change an array, and give it to `x.copy_from_numpy(array)`"
         elif _OPERATION.fullmatch(text) or _NUMPY.match(text):
             said = _GENERAL
+        elif _PARAMETER.fullmatch(text):
+            said = _VALUE
     elif isinstance(error, RuntimeError) and str(error).startswith(_SMALL):
         said = "SlangPy copies the bytes: give it the tensor's own shape and type, as in `np.ones(3, np.float32)`"
     return f"note: {said}" if said else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from slangnb.compiler.reflection import REAL
 from slangnb.errors import CallError, GradientError
 from slangnb.runtime import foreign
+from slangnb.runtime.checks import called
 from slangnb.runtime.current import session as current
 from slangnb.runtime.teaching import teaches
 from slangnb.runtime.tensors import (
@@ -44,11 +46,36 @@ def as_array(data: Any, grad: bool = False) -> np.ndarray:
             array = array.astype(np.float32)
         elif array.dtype.kind in "iu" and -(2**31) <= array.min(initial=0) <= array.max(initial=0) < 2**31:
             array = array.astype(np.int32)
+    if array.dtype.kind in "OSUV":
+        what, remedy = _no_numbers(data)
+        raise CallError(f"a tensor holds numbers, not {what}", remedy=remedy)
+    if array.dtype.kind == "b":
+        raise CallError(
+            "SlangPy 0.43 has no tensors of bool",
+            remedy="pass the numpy array itself to a bool parameter; for a tensor of int np.asarray(data, np.int32)",
+        )
     if array.dtype.newbyteorder("=").name not in SLANG_NAMES:
         raise CallError(
             f"an array of {array.dtype} has no counterpart in Slang", remedy="cast it first, as in x.astype(np.float32)"
         )
     return tidy(array)
+
+
+def _no_numbers(data: Any) -> tuple[str, str]:
+    """Say what data without numbers is, and what to write."""
+    what, remedy = called(data), "pass numbers, lists of numbers, or an array"
+    if isinstance(data, np.ndarray):
+        what = f"{what} of {data.dtype}"
+    elif isinstance(data, list | tuple):
+        wrong = next((one for one in data if not isinstance(one, int | float | list | tuple)), None)
+        what = f"{what} with {called(wrong)} in it"
+    elif isinstance(data, Mapping):
+        remedy = "make one of each value; a function takes the dict itself for a struct"
+    elif isinstance(data, Iterator):
+        remedy = "write sn.tensor(list(...))"
+    elif callable(data):
+        remedy = "call it first: sn.tensor(f(...))"
+    return what, remedy
 
 
 def _check_cast(array: np.ndarray, dtype: str) -> None:

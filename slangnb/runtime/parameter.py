@@ -111,6 +111,8 @@ def _scalar_of(value: Any) -> str:
 
 
 def _as_array(value: Any, scalar: str) -> np.ndarray:
+    if value is None or (isinstance(value, list | tuple) and None in value):
+        raise CallError("None is no value for a Parameter", remedy="give a number to start from, as sn.Parameter(0.0)")
     try:
         array = np.array(value, dtype=SCALARS[scalar], order="C")
     except (TypeError, ValueError) as error:

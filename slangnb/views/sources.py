@@ -53,10 +53,10 @@ def source(thing: Any, name: str) -> Source:
         )
     if array.dtype.kind in "OSUV":
         what = "None" if thing is None else f"of the type {type(thing).__name__!r}"
-        raise CallError(
-            f"{name} is {what}, which holds no numbers to show",
-            remedy="give a tensor, a numpy array or a number; for several write show(a, b)",
-        )
+        remedy = "give a tensor, a numpy array or a number; for several write show(a, b)"
+        if callable(thing):
+            remedy = "call it first: sn.show(f(...))"
+        raise CallError(f"{name} is {what}, which holds no numbers to show", remedy=remedy)
     return ArraySource(array, name=name)
 
 

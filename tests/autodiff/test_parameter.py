@@ -73,6 +73,9 @@ def test_wrong_values_are_refused() -> None:
         sn.Parameter([])
     with pytest.raises(sn.CallError, match="no value for a Parameter"):
         sn.Parameter("two")
+    for nothing in (None, [None, 1.0]):
+        with pytest.raises(sn.CallError, match=r"^None is no value for a Parameter"):
+            sn.Parameter(nothing)
     with pytest.raises(sn.CallError, match="no value for a Parameter"):
         sn.Parameter([[1.0], [2.0, 3.0]])
     with pytest.raises(sn.GradientError, match="a Parameter of int has no gradient"):

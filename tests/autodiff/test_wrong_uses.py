@@ -151,6 +151,32 @@ TAKES = "grad takes a function of a Slang module, not"
             "give it 3 numbers, or write dtype='float'",
         ),
         (
+            lambda m: sn.tensor(None),
+            "a tensor holds numbers, not None",
+            "pass numbers, lists of numbers, or an array",
+        ),
+        (
+            lambda m: sn.tensor(["a", 1]),
+            "a tensor holds numbers, not a list with a str in it",
+            "pass numbers, lists of numbers, or an array",
+        ),
+        (
+            lambda m: sn.tensor({"a": 1.0}),
+            "a tensor holds numbers, not a dict",
+            "make one of each value; a function takes the dict itself for a struct",
+        ),
+        (lambda m: sn.tensor(m.scale), "a tensor holds numbers, not a Function", "call it first: sn.tensor(f(...))"),
+        (
+            lambda m: sn.tensor(x for x in (1, 2)),
+            "a tensor holds numbers, not a generator",
+            "write sn.tensor(list(...))",
+        ),
+        (
+            lambda m: sn.tensor([True, False]),
+            "SlangPy 0.43 has no tensors of bool",
+            "pass the numpy array itself to a bool parameter; for a tensor of int np.asarray(data, np.int32)",
+        ),
+        (
             lambda m: sn.tensor([1, 2], dtype="float3"),
             "data of shape (2,) does not fit float3: its last dimension must be 3",
             "give each 3 numbers, as data.reshape(-1, 3) does, or write dtype='float'",
@@ -199,6 +225,8 @@ def test_attributes_that_there_are_not(m: Any, name: str, hint: str) -> None:
         ("compile", "; write a %%slang cell, or sn.session().compile(source)"),
         ("zeros", "; write sn.tensor(np.zeros(...))"),
         ("plot", "; write sn.show(x)"),
+        ("Adam", "; write the loop: value, grads = sn.value_and_grad(f)(...), then p.value -= 0.1 * grads['p']"),
+        ("landscape", "; write sn.show(f(x, y)) for x and y on a grid, as np.meshgrid(...) makes it"),
         ("jit", "; none is needed: a %%slang cell is compiled"),
         ("nonsense", ""),
     ],

@@ -41,6 +41,18 @@ def test_what_people_do_to_a_tensor(shell: Any, capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().out.splitlines()[-1] == f"note: {note}"
 
 
+@pytest.mark.parametrize("code", ["p -= 0.1", "p + 1", "2.0 * p", "p * p", "-p", "float(p)", "np.ones(2) * p"])
+def test_what_people_do_to_a_parameter(shell: Any, capsys: pytest.CaptureFixture[str], code: str) -> None:
+    shell.run_cell("import numpy as np, slangnb as sn\np = sn.Parameter(2.0)").raise_error()
+    capsys.readouterr()
+    assert not shell.run_cell(code).success
+    assert capsys.readouterr().out.splitlines()[-1] == (
+        "note: the number of a Parameter is `p.value`: write `p.value + 1`, or `p.value -= 0.1 * p.grad` to change it"
+    )
+    shell.run_cell("p.value -= 0.5").raise_error()
+    assert shell.user_ns["p"].value == 1.5
+
+
 @pytest.mark.parametrize(
     "code", ["1 + 'a'", "Tensor().sum()", "-Tensor", "x.sum()", "1 / 0", "x = = 1", "raise RuntimeError('no')"]
 )

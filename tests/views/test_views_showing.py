@@ -97,6 +97,10 @@ def test_a_row_may_be_named_as_an_option_nearly_is() -> None:
         (None, "tensor is None, which holds no numbers to show"),
         (object(), "tensor is of the type 'object', which holds no numbers to show"),
         ("text", "tensor is of the type 'str', which holds no numbers to show"),
+        (
+            np.sin,
+            "tensor is of the type 'ufunc', which holds no numbers to show\nremedy: call it first: sn.show(f(...))",
+        ),
         (np.array(["a"]), "tensor is an array of dtype <U1, which holds no numbers to show"),
         ([np.zeros(2), np.zeros(3)], "tensor holds lists of different lengths"),
     ],
