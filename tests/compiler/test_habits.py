@@ -108,6 +108,11 @@ MACROS = "#define MAKE(n) float n(float x) { return x; }\nMAKE(f)\n"
         (f"{MACROS}float h(float x) {{ return f(x) + ; }}", 4, "write what follows `+`, or delete it"),
         (f"{MACROS}float h(float x) {{ return x }}", 4, "write `;` after `x`"),
         ("float f(float x)\n{\n    float y = x\n    return y ** 2;\n}", 4, "write `;` at the end of line 4"),
+        (
+            "int f(int x)\n{\n    return x // 2;\n}",
+            4,
+            "write `/`, which divides ints without a rest; for floats `floor(x / y)`",
+        ),
     ],
 )
 def test_other_mistakes_beside_a_habit(session: Any, text: str, line: int, remedy: str) -> None:

@@ -224,6 +224,12 @@ def test_rewrite_imports_keeps_the_number_of_lines(text: str):
             "float f(float x)\n{\n    if (x > 0) {\n        return 1;\n    return 2;\n}\nfloat g() { return 1; }",
             (4, 16, 1, "this '{' is never closed.", "add the missing `}`"),
         ),
+        (
+            "float g() { return 1; }\nint f(int x) { return x // 2; }",
+            (3, 25, 2, "`//` begins a comment: what follows it is not compiled.",
+             "write `/`, which divides ints without a rest; for floats `floor(x / y)`"),
+        ),
+        ("int f(int x) { return x; // 2; }", (2, 14, 1, "this '{' is never closed.", "add the missing `}`")),
         ("float f(float x { return x; }", (2, 8, 1, "this '(' is never closed.", "add the missing `)`")),
         ("float f() { return 1; } }", (2, 25, 1, "this '}' closes nothing.", "delete it, or open it before")),
     ],

@@ -42,6 +42,10 @@ _CONDITION = re.compile(r"#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b[ \t]*(.*)")
 _PROSE = re.compile(r"#[ \t]*(error|warning|pragma)\b")
 _PARTNERS = {")": "(", "]": "[", "}": "{"}
 _BRACKET = re.compile(r"[()\[\]{}]")
+#: Python's division without a rest: an operand before ``//``, and behind it an expression and what ends it.
+_FLOOR_DIVISION = re.compile(r"[\w)\]][ \t]*(//)[ \t]*[\w.(][\w.]*(?:[ \t]*[-+*/()][ \t]*[\w.]*)*[ \t]*[;,\]})]")
+COMMENT = "`//` begins a comment: what follows it is not compiled."
+DIVIDE = "write `/`, which divides ints without a rest; for floats `floor(x / y)`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +243,18 @@ def _brackets(text: _Text) -> list[Diagnostic]:
     return [_open_bracket(text, *(suspect or stack[-1]))] if stack else []
 
 
+def floor_division(line: str) -> int:
+    """Find ``//`` that is meant as Python's division: where it is on the line, or -1.
+
+    Examples
+    --------
+    >>> floor_division("return x // 2; }"), floor_division("float y = x; // half of it"), floor_division("x // of it;")
+    (9, -1, -1)
+    """
+    found = _FLOOR_DIVISION.search(line)
+    return found.start(1) if found else -1
+
+
 def _dedents(text: _Text, opening: int, closing: int) -> bool:
     """Say whether `closing` starts its line further left than the line of `opening` does.
 
@@ -254,5 +270,11 @@ def _dedents(text: _Text, opening: int, closing: int) -> bool:
 
 
 def _open_bracket(text: _Text, mark: str, offset: int) -> Diagnostic:
+    line = text.where.at(offset)[0]
+    for number in range(line, text.source.text.count("\n") + 2):
+        column = floor_division(text.where.line_text(number))
+        at = text.where.line_start(number) + column
+        if column >= 0 and any(s.kind == "comment" and s.start == at for s in text.spans):
+            return text.error(at, COMMENT, DIVIDE, 2)
     closing = next(close for close, opening in _PARTNERS.items() if opening == mark)
     return text.error(offset, f"this '{mark}' is never closed.", f"add the missing `{closing}`")

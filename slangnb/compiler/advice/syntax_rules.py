@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 from slangnb.compiler.advice.case import Case
+from slangnb.compiler.advice.mistakes import COMMENT, DIVIDE, floor_division
 from slangnb.compiler.advice.names import close, remedy_for_name, special_name, unknown
 from slangnb.compiler.advice.python_rules import PYTHON_IMPORT, PYTHON_MODULES
 from slangnb.compiler.advice.vocabulary import BUILTINS, CALLS
@@ -108,6 +109,17 @@ def missing_semicolon(case: Case, _: re.Match[str]) -> Diagnostic | str:
         return ""
     if re.match(r"\s*[@#!%]", where.line_text(line)):  # no line of Slang
         return ""
+    slashes = floor_division(where.line_text(line))
+    if column == len(where.line_text(line)[: max(slashes, 0)].rstrip()):
+        return replace(
+            case.diagnostic,
+            message=COMMENT,
+            line=shown,
+            column=slashes + 1,
+            length=2,
+            source=where.line_text(line),
+            remedy=DIVIDE,
+        )
     remedy = "write `;` after the closing brace" if code[last] == "}" else f"write `;` at the end of line {shown}"
     return replace(
         case.diagnostic,
