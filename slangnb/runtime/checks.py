@@ -272,7 +272,7 @@ def _check_numpy(refuse: Any, argument: str, t: TypeInfo, value: np.ndarray, io:
         raise refuse(f"{argument!r} is a masked array, whose mask would be lost", f"pass {argument}.filled(0)")
     if io != "in" and value.ndim == 0:
         raise refuse(f"{argument!r} is a 0-dimensional array, which cannot be written to", "give it the shape (1,)")
-    if given not in SLANG_NAMES:
+    if given not in SLANG_NAMES and not (given == "bool" and t.scalar in SCALARS):
         raise refuse(
             f"{argument!r} is an array of {value.dtype}, which Slang does not have",
             f"cast it: {argument}.astype(np.float32)",

@@ -29,6 +29,12 @@ def bools(request: pytest.FixtureRequest) -> Any:
     return request.param(B)
 
 
+def test_bools_for_a_float_are_refused_with_the_cast(module: Any) -> None:
+    with pytest.raises(sn.CallError, match="'x' is an array of bool, but the parameter is float") as caught:
+        module.pick(True, np.array([True, False]))
+    assert caught.value.remedy == "cast it: x.astype(np.float32)"
+
+
 def test_values_and_gradients(module: Any, bools: Any) -> None:
     assert module.pick(bools, X, _result="numpy").tolist() == VALUES
     value, grads = sn.value_and_grad(module.pick)(bools, X)
