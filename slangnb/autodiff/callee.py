@@ -17,7 +17,7 @@ from slangnb.runtime.saying import warn_once
 from slangnb.runtime.special import SpecialFunction
 
 if TYPE_CHECKING:
-    from slangnb.runtime.session import Session
+    from slangnb.runtime.target import Target
 
 
 _PACKAGE = __name__.partition(".")[0] + "."
@@ -140,15 +140,14 @@ def check_names(callee: Callee, names: tuple[str, ...] | None, of: str = "wrt") 
             )
 
 
-def warn_of_plain_structs(callee: Callee, session: Session) -> None:
+def warn_of_plain_structs(callee: Callee, target: Target) -> None:
     """Say once that a struct argument has no gradient because its type is not declared differentiable."""
     for slot in callee.bound.slots:
         p = slot.parameter
         if p.io == "out" or p.no_diff or p.type.kind != "struct" or p.type.differentiable or not _holds_reals(p.type):
             continue
         warn_once(
-            session,
-            ("plain struct", callee.name, p.name),
+            target,
             f"{callee.name}: {p.name!r} has no gradient, since the struct {p.type.name} is not differentiable; write "
             f"`struct {p.type.name} : IDifferentiable`, or name in wrt=... what to differentiate",
         )

@@ -137,7 +137,7 @@ def vjp(function: Function, /, *args: Any, **kwargs: Any) -> tuple[Any, Callable
         y, own = vjp(function, **given.named)
         return given.result(y), Made(lambda seed=None: given.gradients(own(host(seed))), text)
     callee = _with_copies(find(function, args, kwargs, "vjp"))
-    warn_of_plain_structs(callee, function.session)
+    warn_of_plain_structs(callee, function.target)
     forward = make_call(function, callee)
     prepared = prepare(forward, Wish("forward", stores=True), "vjp")
     audit(forward)
@@ -153,7 +153,7 @@ def vjp(function: Function, /, *args: Any, **kwargs: Any) -> tuple[Any, Callable
         backward = make_call(function, callee, seeds=seeds)
         prepared = backward.prepare(Wish("reverse"))
         ran = backward.run(prepared, factor)
-        look(backward.session, callee.name, prepared, ran)
+        look(function.target, callee.name, prepared, ran)
         return Assembler(prepared, factor)(ran)
 
     return y, Made(pull, text)

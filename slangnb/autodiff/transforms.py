@@ -125,7 +125,7 @@ class Transform:
             callee = find(self.function, args, kwargs, self.name)
             check_names(callee, self.names)
             if self.names is None:
-                warn_of_plain_structs(callee, target.session)
+                warn_of_plain_structs(callee, target)
             skipped = recent.skipped if recent is not None else 0
             self._recent = None  # if this one is refused, what is known of its function changed
             try:
@@ -137,7 +137,7 @@ class Transform:
                 return self.give(value, grads)
         values = {**dict(enumerate(args)), **kwargs}
         ran = recent.prepared.run({"value": values, "seed": recent.seeds}, recent.factor)
-        look(target.session, recent.name, recent.prepared, ran)
+        look(target, recent.name, recent.prepared, ran)
         value = ran.sums["sn_sum_value"] * recent.factor if self.value else 0.0
         return self.give(value, recent.assembler(ran))
 

@@ -125,7 +125,7 @@ class HostCall:
             return value_and_grad_by_slangpy(function, callee, wrt, "sum", _weights(seeds), str(reason))[1]
         audit(call)
         ran = call.run(prepared, factor)
-        look(session, callee.name, prepared, ran)
+        look(function.target, callee.name, prepared, ran)
         return Assembler(prepared, factor)(ran)
 
     def callee(self) -> Callee | None:

@@ -196,9 +196,8 @@ def _in_graph(read: TorchArguments, path: Path, t: Any) -> Any:
     if p is None or not t.requires_grad or read.derivable(path) or not torch.is_grad_enabled():
         return t
     if not p.no_diff:
-        key, name = (function.info.name, dotted(path), "no derivative"), function.info.name
         reason = f"{dotted(path)!r} requires a gradient, but its parameter {p.why_not}; it gets none"
-        warn_once(function.session, key, f"{name}: {reason}")
+        warn_once(function.target, f"{function.info.name}: {reason}")
     return t.detach()
 
 

@@ -131,7 +131,7 @@ class Backward:
             found = self.ways[(g.argument, *g.route[1:])](made, totals)
             kind = torch.float64 if found.dtype is torch.float64 else torch.float32
             sizes[g.leaf.id] = torch.linalg.vector_norm(found, 1, dtype=kind).item()
-        look_at_sizes(target.session, self.function.info.name, prepared, sizes)
+        look_at_sizes(target, self.function.info.name, prepared, sizes)
 
 
 def memory_way(k: int) -> Way:

@@ -34,7 +34,7 @@ def check_arguments(
     CallError, GradientError
         For the first argument that cannot be right.
     """
-    info, session = target.info, target.session
+    info = target.info
     bound = bind(info, args, kwargs)
     mapped = any(method == "map" for method, _, _ in chain)
     if bound is None:
@@ -45,12 +45,12 @@ def check_arguments(
         check_structs(info.name, loaded.module.layout, named)
         if backward:
             check_generic_backward(info, args, kwargs)
-            check_generic_sums(session, info.name, named)
+            check_generic_sums(target, info.name, named)
         return None
     check_form(bound, tuple(chain), args, kwargs, backward)
     if backward:
         check_seed_arrays(bound)
-    check_call(bound, session.device, mapped)
+    check_call(bound, target.session.device, mapped)
     check_structs(info.name, loaded.module.layout, bound.named)
     if not mapped:
         check_outputs(bound)

@@ -119,7 +119,7 @@ class Dispatch:
         result = run(plan, args, kwargs, accumulate)
         self._plans[key] = plan
         if self.is_backward and bound is not None and not ours:
-            look_at_gradients(target.session, bound)
+            look_at_gradients(target, bound)
         return result
 
     def _again(self, plan: Plan, args: Args, kwargs: Kwargs, accumulate: bool) -> Any:
@@ -130,7 +130,7 @@ class Dispatch:
             if self.is_backward:
                 self._audit(bound, args, kwargs)  # again, since a loop may run more often now
                 if bound is not None and not (plan.own and wants_own(values, True)):
-                    check_sums(self.target.session, bound)
+                    check_sums(self.target, bound)
             self._passed = remember(plan, args, kwargs)
         elif plan.writes and (sizes := sizes_of(values)) != plan.sizes:
             self._checked(args, kwargs)  # the plan's key does not tell shapes, and an output may be too small now
@@ -210,7 +210,7 @@ class Dispatch:
     def _check_sums(self, bound: Bound, why_slangpy: str) -> None:
         """Refuse a backward call whose gradients SlangPy's kernel would lose; warn of those that it sums badly."""
         refuse_lost_gradients(bound, why_slangpy)
-        check_sums(self.target.session, bound)
+        check_sums(self.target, bound)
 
     def _audit(self, bound: Bound | None, args: Args, kwargs: Kwargs) -> None:
         """Refuse a backward call whose gradient the compiler gets wrong."""

@@ -21,7 +21,7 @@ from slangnb.runtime.takers import takers
 if TYPE_CHECKING:
     import slangpy
 
-    from slangnb.runtime.session import Session
+    from slangnb.runtime.target import Target
 
 NOT_FINITE = (
     "likely NaN in an argument, a log, sqrt or division at 0, a pow of a negative number, or an overflow; also in the "
@@ -42,12 +42,12 @@ ALL_ZERO = (
 )
 
 
-def look(session: Session, function: str, prepared: Prepared, ran: Ran) -> None:
+def look(target: Target, function: str, prepared: Prepared, ran: Ran) -> None:
     """Warn if a gradient is not finite, or is zero for all of several elements; once for each argument."""
-    look_at_sizes(session, function, prepared, {row.leaf: ran.sums[row.id] for row in prepared.sizes})
+    look_at_sizes(target, function, prepared, {row.leaf: ran.sums[row.id] for row in prepared.sizes})
 
 
-def look_at_sizes(session: Session, function: str, prepared: Prepared, sizes: Mapping[str, float]) -> None:
+def look_at_sizes(target: Target, function: str, prepared: Prepared, sizes: Mapping[str, float]) -> None:
     """Warn by the sums of the magnitudes of gradients, by leaf."""
     for of, size in sizes.items():
         if 0 < size < math.inf:
@@ -60,14 +60,14 @@ def look_at_sizes(session: Session, function: str, prepared: Prepared, sizes: Ma
         else:
             continue
         leaf = next(f"{g.argument}{g.leaf.suffix}" for g in prepared.given if g.leaf.id == of)
-        _say(session, prepared.job.modules, function, leaf, what, why)
+        _say(target, function, leaf, what, why)
 
 
 #: Gradients of more numbers are not read back for a look.
 MOST_READ = 1 << 22
 
 
-def check_sums(session: Session, bound: Bound) -> None:
+def check_sums(target: Target, bound: Bound) -> None:
     """Warn of, or refuse, a backward call of SlangPy whose float atomics sum too many terms into one number.
 
     A tensor that the function indexes itself may be read evenly or not: for these it is a warning.
@@ -94,10 +94,10 @@ def check_sums(session: Session, bound: Bound) -> None:
                 remedy=RETURN,
             )
         why = SATURATED if count >= SATURATES else INACCURATE
-        _say(session, (), name, leaf, "is summed by float atomics", f"{why}; {RETURN}")
+        _say(target, name, leaf, "is summed by float atomics", f"{why}; {RETURN}")
 
 
-def check_generic_sums(session: Session, function: str, named: Mapping[Any, Any]) -> None:
+def check_generic_sums(target: Target, function: str, named: Mapping[Any, Any]) -> None:
     """Warn as `check_sums` does, where only SlangPy knows the parameters (overloaded and generic functions)."""
     result = named["_result"]
     for place, value in named.items():
@@ -106,16 +106,16 @@ def check_generic_sums(session: Session, function: str, named: Mapping[Any, Any]
                 continue
             if result.element_count // t.element_count > MOST_TERMS:
                 why = SATURATED if result.element_count >= SATURATES else INACCURATE
-                _say(session, (), function, str(place), "is summed by float atomics", f"{why}; {RETURN}")
+                _say(target, function, str(place), "is summed by float atomics", f"{why}; {RETURN}")
 
 
-def look_at_gradients(session: Session, bound: Bound) -> None:
+def look_at_gradients(target: Target, bound: Bound) -> None:
     """Warn of what a backward call of SlangPy left in the gradients of its arguments: NaN, or zeros alone."""
     import slangpy as spy
 
     name = bound.signature.name
     terms = bound.result.element_count if isinstance(bound.result, spy.Tensor) else 1
-    if terms <= MOST_READ and is_zero_seed(session, bound):
+    if terms <= MOST_READ and is_zero_seed(target, bound):
         return
     for place in takers(bound, parameters=False):
         gradient = place.value.grad_out
@@ -123,9 +123,9 @@ def look_at_gradients(session: Session, bound: Bound) -> None:
             continue
         numbers = _numbers(gradient)
         if not np.isfinite(numbers).all():
-            _say(session, (), name, place.name, "is not finite everywhere", NOT_FINITE)
+            _say(target, name, place.name, "is not finite everywhere", NOT_FINITE)
         elif gradient.element_count > 1 and not numbers.any():
-            _say(session, (), name, place.name, "is zero everywhere", ALL_ZERO)
+            _say(target, name, place.name, "is zero everywhere", ALL_ZERO)
 
 
 def _numbers(t: slangpy.Tensor) -> np.ndarray:
@@ -133,6 +133,5 @@ def _numbers(t: slangpy.Tensor) -> np.ndarray:
     return found if found.dtype.kind == "f" else found.view(np.float32)  # structs come as bytes
 
 
-def _say(session: Session, modules: tuple[str, ...], function: str, leaf: str, what: str, why: str) -> None:
-    key = (modules, function, leaf, what, why)
-    warn_once(session, key, f"{function}: the gradient of {leaf!r} {what}; {why}")
+def _say(target: Target, function: str, leaf: str, what: str, why: str) -> None:
+    warn_once(target, f"{function}: the gradient of {leaf!r} {what}; {why}")

@@ -132,7 +132,7 @@ def own_launch(target: Target, bound: Bound, accumulate: bool, backward: bool) -
     """
     seeds = {"result": bound.result.grad_in} if backward else {}
     call = Call.of(target, bound, seeds=seeds)
-    return _backward(call, accumulate) if backward else _forward(call, target.maker)
+    return _backward(target, call, accumulate) if backward else _forward(call, target.maker)
 
 
 def _forward(call: Call, maker: Maker) -> Launch:
@@ -186,7 +186,7 @@ def _single(bound: Bound) -> Callable[[list[Any]], Any]:
     return lambda found: made(*found)
 
 
-def _backward(call: Call, accumulate: bool) -> Launch:
+def _backward(target: Target, call: Call, accumulate: bool) -> Launch:
     session, name = call.session, call.bound.signature.name
     found = [place for place in takers(call.bound, parameters=True) if place.slot.parameter.derivable]
     targets_of = {place.name: getattr(place.value, "grad_out", None) for place in found}  # None for a Parameter
@@ -221,8 +221,8 @@ def _backward(call: Call, accumulate: bool) -> Launch:
             session.writes.wrote(t)
         if read:
             prepared.looked = True
-            if any(ran.sums[row.id] for row in prepared.sizes) or not is_zero_seed(session, call.bound):
-                look(session, name, prepared, ran)
+            if any(ran.sums[row.id] for row in prepared.sizes) or not is_zero_seed(target, call.bound):
+                look(target, name, prepared, ran)
 
     return launch
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Hashable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slangnb.errors import GradientWarning
 
 if TYPE_CHECKING:
-    from slangnb.runtime.session import Session
+    from slangnb.runtime.target import Target
 
 _PACKAGE = str(Path(__file__).parent.parent) + os.sep
 _TORCH = f"{os.sep}torch{os.sep}"  # it stands between us and the person where it calls us
@@ -23,10 +22,11 @@ def warn(message: str, kind: type[Warning] = GradientWarning) -> None:
     warnings.warn(message, kind, stacklevel=_depth())
 
 
-def warn_once(session: Session, key: Hashable, message: str) -> None:
-    """Warn of a gradient, if the warning of this key was not given before."""
-    if key not in session.said:
-        session.said.add(key)
+def warn_once(target: Target, message: str, key: str = "") -> None:
+    """Warn of a gradient, if this was not said before of what the name means now; `key` stands for like messages."""
+    about = target.maker.module, key or message
+    if about not in target.session.said:
+        target.session.said.add(about)
         warn(message)
 
 

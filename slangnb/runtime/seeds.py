@@ -10,10 +10,10 @@ from slangnb.runtime.binding import Bound
 from slangnb.runtime.saying import warn_once
 
 if TYPE_CHECKING:
-    from slangnb.runtime.session import Session
+    from slangnb.runtime.target import Target
 
 
-def is_zero_seed(session: Session, bound: Bound) -> bool:
+def is_zero_seed(target: Target, bound: Bound) -> bool:
     """Tell whether a backward call starts from zeros alone; warn of it, once for each function."""
     import slangpy as spy
 
@@ -29,9 +29,9 @@ def is_zero_seed(session: Session, bound: Bound) -> bool:
     what = "was filled from whole numbers, which are next to 0 as floats" if numbers.any() else "is 0 everywhere"
     like = "..." if bound.signature.returns.kind == "struct" else f"np.ones({numbers.shape}, np.{numbers.dtype})"
     warn_once(
-        session,
-        ("zero seed", name),
+        target,
         f"{name}.bwds: the seed, the gradient of _result, {what}, so every gradient is 0; fill it before the "
         f"call, as in y.grad.copy_from_numpy({like}) for _result=y",
+        f"zero seed of {name}",
     )
     return True
