@@ -6,6 +6,7 @@ Reverse mode is audited against it in `slangnb.runtime.fused.audit`.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -41,6 +42,9 @@ def refuse_by_text(function: Function, callee: Callee, transform: str) -> None:
     GradientError
     """
     target = function.target
+    checked, key = target.session.forward_checked, (target.require().name, callee.name)
+    if key in checked:
+        return
     texts = [*target.session.texts_of(target.owner)]
     if found := case_that_falls_through(callee.name, texts):
         name, case = found
@@ -58,6 +62,7 @@ def refuse_by_text(function: Function, callee: Callee, transform: str) -> None:
             function=callee.name,
             remedy=f"write [ForwardDerivative(...)] for {name}, too",
         )
+    checked.add(key)
 
 
 def check_values(call: Call, y: Any, transform: str) -> None:
@@ -78,11 +83,16 @@ def check_values(call: Call, y: Any, transform: str) -> None:
     GradientError
     """
     key = (call.loaded.name, call.text, call.prelude, str(call.bound.signature))
-    if key in call.session.values_agree:
+    if key in call.session.forward_checked:
         return
     texts = call.session.texts_of(call.owner)
-    if not any(_OWN.search(text) for text in texts):
-        return
+    if any(_OWN.search(text) for text in texts):
+        _compare(call, y, transform, texts)
+    if not any(_POW.search(text) for text in texts):
+        call.session.forward_checked.add(key)
+
+
+def _compare(call: Call, y: Any, transform: str, texts: Sequence[str]) -> None:
     signature = call.bound.signature
     name = signature.name
     if any(o.type.kind == "struct" for o in outputs_of(signature.returns, signature.parameters)):
@@ -99,8 +109,6 @@ def check_values(call: Call, y: Any, transform: str) -> None:
         raise GradientError(
             f"{name}: forward mode gives another result than the function: {why}", function=name, remedy=remedy
         )
-    if not any(_POW.search(text) for text in texts):
-        call.session.values_agree.add(key)
 
 
 def _same(a: Any, b: Any) -> bool:

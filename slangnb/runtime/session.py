@@ -80,7 +80,7 @@ class Session:
         self._library = Library(partial(Module, self))
         self.said: set[Hashable] = set()  # warnings that are given once
         self.audits: dict[Hashable, Audit] = {}  # what comparing forward and reverse mode found
-        self.values_agree: set[Hashable] = set()  # calls whose result is the same in forward mode
+        self.forward_checked: set[Hashable] = set()  # what forward mode does not get wrong
         self.writes = Writes()
         self._closed: BackendError | None = None
         self._ended = False

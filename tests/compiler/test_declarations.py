@@ -172,7 +172,7 @@ def test_generics_operators_and_the_func_form():
 def test_comments_strings_and_preprocessor_lines_declare_nothing():
     assert (
         declarations('// float f() { }\n/* float g() { } */\n#define H float h() { }\nimport foo;\n"float i() { }"')
-        == []
+        == ()
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from slangnb.compiler.advice.loops import functions, inside
@@ -55,7 +55,7 @@ class _Names:
     other: frozenset[str]
 
 
-def whole_divisions(tokens: Tokens, declared: list[Declaration]) -> Iterator[Division]:
+def whole_divisions(tokens: Tokens, declared: Iterable[Declaration]) -> Iterator[Division]:
     """Yield the divisions of two literals that lose their remainder where real numbers are computed.
 
     Only what is sure is yielded: what meets a real variable, a real literal or a function of real numbers, or is what

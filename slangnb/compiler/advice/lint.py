@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from slangnb.compiler.advice.division import whole_divisions
@@ -40,7 +40,7 @@ class _Text:
     source: Source
     tokens: Tokens
     where: Positions
-    declared: list[Declaration]
+    declared: Sequence[Declaration]
 
     def warn(self, offset: int, length: int, message: str, remedy: str) -> Diagnostic:
         return finding(self.source, self.where, offset, length, message, remedy, "warning")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from operator import attrgetter
 
@@ -30,7 +30,7 @@ class Loop:
     attributes: tuple[tuple[int, int], ...]
 
 
-def functions(declared: list[Declaration]) -> Iterator[Declaration]:
+def functions(declared: Iterable[Declaration]) -> Iterator[Declaration]:
     """Give all functions, methods included.
 
     Examples

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from slangnb.compiler.reading.declarations import declarations
 from slangnb.compiler.reading.declared import Declaration, everything
@@ -51,14 +53,12 @@ def reached(name: str, texts: Iterable[str], *, types: bool = True, derivatives:
     """
     known: dict[str, list[Reached]] = {}
     beside: dict[str, list[str]] = {}
-    for text in texts:
-        code = masked(text)
-        for one in everything(declarations(text)):
-            if types or one.kind == "function":
-                said = Reached(one, code[slice(*one.span)], code[slice(*one.body)])
-                known.setdefault(_last(one.name), []).append(said)
-                for of in _DERIVATIVE_OF.findall(" ".join(one.attributes)) if derivatives else ():
-                    beside.setdefault(_last(of), []).append(_last(one.name))
+    for one in itertools.chain.from_iterable(map(_declared, texts)):
+        declared = one.declaration
+        if types or declared.kind == "function":
+            known.setdefault(_last(declared.name), []).append(one)
+            for of in _DERIVATIVE_OF.findall(" ".join(declared.attributes)) if derivatives else ():
+                beside.setdefault(_last(of), []).append(_last(declared.name))
     found: list[Reached] = []
     todo = [_last(name)]
     for here in todo:
@@ -67,6 +67,12 @@ def reached(name: str, texts: Iterable[str], *, types: bool = True, derivatives:
         inner = [n for text in named for n in _NAME.findall(text) if n in known] + beside.get(here, [])
         todo += [n for n in dict.fromkeys(inner) if n not in todo]
     return found
+
+
+@lru_cache(64)
+def _declared(text: str) -> tuple[Reached, ...]:
+    code = masked(text)
+    return tuple(Reached(d, code[slice(*d.span)], code[slice(*d.body)]) for d in everything(declarations(text)))
 
 
 def _last(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 from slangnb.compiler.reading.declared import Declaration, Parameter
 from slangnb.compiler.reading.reader import Reader
@@ -10,7 +11,8 @@ from slangnb.compiler.reading.reader import Reader
 __all__ = ["Declaration", "Parameter", "declarations"]
 
 
-def declarations(text: str) -> list[Declaration]:
+@lru_cache(64)  # much asks, of the same few texts: at each compile, and at calls
+def declarations(text: str) -> tuple[Declaration, ...]:
     """Find what `text` declares at its top level and in its namespaces, in order.
 
     Methods that an ``extension`` adds to a struct of the same text become that struct's children. A prototype
@@ -37,8 +39,8 @@ def declarations(text: str) -> list[Declaration]:
         if one.kind == "extension":
             extensions[one.name] = extensions.get(one.name, ()) + one.children
     defined = {(d.name, d.signature) for d in found if d.body != (0, 0)}
-    return [
+    return tuple(
         replace(d, children=d.children + extensions[d.name]) if d.name in extensions else d
         for d in found
         if d.kind != "extension" and (d.kind != "function" or d.body != (0, 0) or (d.name, d.signature) not in defined)
-    ]
+    )
