@@ -7,6 +7,7 @@ values or on large shapes. So a tensor of gigabytes travels as its type and a sm
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,16 +44,31 @@ def small_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(n if n <= _LARGEST_INNER and i >= len(shape) - 3 else 1 for i, n in enumerate(shape))
 
 
-def describe(value: Any) -> Described:
+def describe(value: Any, exact: bool = False) -> Described:
     """Turn an argument into plain tuples.
+
+    Parameters
+    ----------
+    value : object
+        The argument.
+    exact : bool
+        Keep the values of numbers, since they decide what is compiled, as link-time constants do.
 
     Raises
     ------
     UndescribableError
         For kinds of values that are not supported.
+
+    Examples
+    --------
+    >>> describe({"k": 2.0}) == describe({"k": 3.0}), describe(2.0, exact=True)
+    (True, ('plain', 2.0))
     """
     import slangpy as spy
 
+    again = partial(describe, exact=exact)
+    if type(value) in (int, float) and not exact:
+        return ("plain", type(value)())
     if value is None or isinstance(value, bool | int | float | str):
         return ("plain", value)
     if isinstance(value, np.ndarray):
@@ -60,9 +76,9 @@ def describe(value: Any) -> Described:
     if isinstance(value, spy.Tensor):
         return _describe_tensor(value)
     if isinstance(value, dict):
-        return ("dict", tuple((k, describe(v)) for k, v in value.items()))
+        return ("dict", tuple((k, again(v)) for k, v in value.items()))
     if isinstance(value, list | tuple):
-        return (type(value).__name__, tuple(describe(v) for v in value))
+        return (type(value).__name__, tuple(again(v) for v in value))
     name = type(value).__name__
     if name in _GENERATORS:
         return ("generator", name, tuple(getattr(value, a) for a in _GENERATORS[name][1]))
@@ -70,13 +86,14 @@ def describe(value: Any) -> Described:
         parts = (value.shape, value.offset, value.stride)
         return ("grid", *(small_shape(p.as_tuple()) if i == 0 else p.as_tuple() for i, p in enumerate(parts)))
     if name == "DiffPair":
-        return ("pair", describe(value.primal), describe(value.grad), value.needs_grad)
+        return ("pair", again(value.primal), again(value.grad), value.needs_grad)
     if name == "ValueRef":
-        return ("ref", describe(value.value))
+        return ("ref", again(value.value))
     if name == "Struct":
         return ("struct", value.struct.full_name)
     if type(value).__module__ == "slangpy.math":
-        return ("math", name, np.asarray(value.to_numpy() if hasattr(value, "to_numpy") else list(value)).tolist())
+        numbers = np.asarray(value.to_numpy() if hasattr(value, "to_numpy") else list(value))
+        return ("math", name, (numbers if exact else np.zeros_like(numbers)).tolist())
     if isinstance(value, type):
         return ("class", value.__module__, value.__qualname__)
     raise UndescribableError(name)

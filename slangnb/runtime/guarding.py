@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from slangnb.compiler.advice.crash import crash_hint
@@ -106,7 +107,8 @@ class Gate:
         if not self.enabled:
             return
         try:
-            steps = [(m, [describe(a) for a in a_], {k: describe(v) for k, v in kw.items()}) for m, a_, kw in chain]
+            exact = partial(describe, exact=True)  # numbers among changes to a call may be constants
+            steps = [(m, [exact(a) for a in a_], {k: exact(v) for k, v in kw.items()}) for m, a_, kw in chain]
             described = [describe(a) for a in args], {k: describe(v) for k, v in kwargs.items()}
         except UndescribableError:
             return

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from slangnb.devices.guard import Guard
+from slangnb.devices.caches import KnownGood
+from slangnb.devices.guard import Guard, Verdict
 from slangnb.devices.wire import describe, small_shape
 
 GOOD = ("m_guard_good", "[Differentiable] float f(float x) { return x * x; }", [])
@@ -96,3 +97,23 @@ def test_small_shapes() -> None:
     assert small_shape((1 << 20,)) == (1,)
     assert small_shape((7, 1000, 2, 3)) == (1, 1, 2, 3)
     assert small_shape(()) == ()
+
+
+def test_other_numbers_are_no_other_kernel(session: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    import slangpy as spy
+
+    import slangnb as sn
+
+    asked = []
+    text = "float numbered(float a, float3 v, float x) { return a * v.x * x * K; }"
+    m = session.compile(f"extern static const float K = 2;\n{text}")
+    monkeypatch.setattr(session.gate, "known", KnownGood(None))
+    monkeypatch.setattr(session.guard, "check", lambda request: asked.append(request) or Verdict("ok"))
+    x = sn.tensor([1.0, 2.0])
+    for a in (2.0, 3.0):
+        # What was changed is a function of its own, which remembers no other call.
+        assert m.numbered.return_type("numpy")(a, spy.float3(a), x).tolist() == [2 * a * a, 4 * a * a]
+    assert [r["args"][:2] for r in asked] == [[("plain", 0.0), ("math", "float3", [0, 0, 0])]]
+    for k in (3.0, 4.0):
+        assert m.numbered.constants({"K": k})(2.0, spy.float3(1), x, _result="numpy").tolist() == [2 * k, 4 * k]
+    assert len(asked) == 3  # a constant is part of the kernel
