@@ -9,17 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cache
+from inspect import getattr_static
 from typing import Any
 
 import numpy as np
 
 from slangnb.compiler.reflection import Parameter, plain_name
 from slangnb.errors import CallError
-from slangnb.runtime.foreign import library_of_type
+from slangnb.runtime.foreign import library_of_type, tracing_remedy
 from slangnb.runtime.parameter import Parameter as Shared
 from slangnb.runtime.tensors import check_open, fits, tidy
 
 PLAIN = frozenset({bool, int, float, type(None)})
+#: What SlangPy asks each value of an unknown type for; it then asks the answer for the same.
+_ASKED = ("get_this", "slangpy_signature")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +92,13 @@ def key_functions() -> dict[type, Callable[[Any], Hashable] | None]:
 
 
 def key_of(value: Any) -> Hashable:
-    """Give what the kernel depends on in this value."""
+    """Give what the kernel depends on in this value.
+
+    Raises
+    ------
+    CallError
+        For values that SlangPy would follow without an end.
+    """
     kind = type(value)
     if kind in PLAIN:
         return kind
@@ -98,12 +107,26 @@ def key_of(value: Any) -> Hashable:
         return adapter.key(value)
     if library_of_type(kind) is not None:
         return kind  # its adapter makes the call
+    _refuse_endless(value)
     from slangpy.core.native import get_value_signature
 
     try:
         return kind, get_value_signature(value)
     except (RuntimeError, TypeError, ValueError):
         return kind, ""
+
+
+def _refuse_endless(value: Any) -> None:
+    """Refuse what makes up attributes that nobody gave it: SlangPy would follow them until the process dies."""
+    if not any(getattr_static(value, name, None) is None and hasattr(value, name) for name in _ASKED):
+        return
+    kind = type(value)
+    traced = tracing_remedy(kind)
+    raise CallError(
+        f"a value of type {kind.__module__}.{kind.__qualname__}, which "
+        + ("holds no number while a function is traced" if traced else "makes up every attribute that it is asked for"),
+        remedy=traced or "pass numbers, numpy arrays, SlangPy or torch tensors, or dicts of them for structs",
+    )
 
 
 def _prepare_array(a: np.ndarray, p: Parameter | None) -> Any:

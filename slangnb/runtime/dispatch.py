@@ -84,10 +84,13 @@ class Dispatch:
             args, kwargs = with_arrays(self.target.info, args, kwargs)
             values = (*args, *kwargs.values())
         parts: list[Hashable] = [len(args), *kwargs]
-        for value in values:
-            kind = type(value)
-            of = self._key_function(kind, key_of)
-            parts.append(kind if of is None else of(value))
+        try:
+            for value in values:
+                kind = type(value)
+                of = self._key_function(kind, key_of)
+                parts.append(kind if of is None else of(value))
+        except CallError as error:
+            raise self._named(error, len(parts) - 1 - len(kwargs), args, kwargs) from None
         key = tuple(parts)
         plan = self._plans.get(key)
         if plan is None:
@@ -233,6 +236,14 @@ class Dispatch:
             return better
         units = self.target.session.units_of(self.target.owner)
         return call_error(error, self.target.info, bound, {u.module: u.source for u in units})
+
+    def _named(self, error: CallError, k: int, args: Args, kwargs: Kwargs) -> CallError:
+        """Say the function and the argument, the k-th that was passed, in an error that knows only the value."""
+        info = self.target.info
+        known = info.signature.parameters if info.signature is not None else ()
+        names = [*[known[i].name if i < len(known) else f"argument {i + 1}" for i in range(len(args))], *kwargs]
+        text = f"{info.name}: {names[k]!r} is {error.message}"
+        return CallError(text, function=info.name, argument=names[k], remedy=error.remedy)
 
     def _pop_accumulate(self, kwargs: Kwargs) -> bool:
         """``accumulate=True`` is ours, unless the function has a parameter of that name."""
