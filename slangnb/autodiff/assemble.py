@@ -10,6 +10,7 @@ import numpy as np
 
 from slangnb.runtime.fused.given import Given
 from slangnb.runtime.fused.launch import Prepared, Ran, nested
+from slangnb.runtime.struct_values import bools_of
 from slangnb.runtime.tensors import SCALARS
 
 if TYPE_CHECKING:
@@ -97,8 +98,9 @@ def host_array(prepared: Prepared, t: slangpy.Tensor | np.ndarray) -> Any:
     """Give an output as a numpy array of the call's shape, or a number for a single call; structs as they are."""
     if isinstance(t, np.ndarray):
         return t if t.ndim else t.item()
-    if t.dtype.full_name not in SCALARS and not t.dtype.shape.as_tuple():
+    name = t.dtype.full_name
+    if name not in (*SCALARS, "bool") and not t.dtype.shape.as_tuple():
         return t  # structs have no numpy type
-    array = t.to_numpy()
+    array = t.to_numpy() if name != "bool" else bools_of(t)
     array = array.reshape((*prepared.shape, *array.shape[len(t.shape.as_tuple()) :]))
     return array if array.ndim else array.item()

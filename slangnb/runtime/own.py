@@ -26,6 +26,7 @@ from slangnb.runtime.parameter import Parameter
 from slangnb.runtime.plan import LARGEST_KEPT_BYTES, Recent
 from slangnb.runtime.seeds import is_zero_seed
 from slangnb.runtime.stale import tensors_in, values_in
+from slangnb.runtime.struct_values import bools_of
 from slangnb.runtime.takers import places, takers
 
 if TYPE_CHECKING:
@@ -138,9 +139,11 @@ def own_launch(target: Target, bound: Bound, accumulate: bool, backward: bool) -
 def _forward(call: Call, maker: Maker) -> Launch:
     bound, session = call.bound, call.session
     as_numpy = isinstance(bound.result, str) and bound.result == "numpy"
-    numbers = not any(
-        isinstance(v, np.ndarray) or hasattr(v, "storage") for v in values_in(s.value for s in bound.slots)
-    )
+    values = list(values_in(s.value for s in bound.slots))
+    tensors = any(hasattr(v, "storage") for v in values)
+    numbers = not tensors and not any(isinstance(v, np.ndarray) for v in values)
+    # SlangPy reads its tensors of bool back wrong: only who passes tensors, for another kernel to read, gets one.
+    as_bools = bound.signature.returns.name == "bool" and bound.result is None and not tensors
     prepared = call.prepare(Wish("forward", stores=True, tensors=not (as_numpy or numbers)))
     given = None if isinstance(bound.result, str) else bound.result
     results: Mapping[str, slangpy.Tensor] = {}
@@ -156,15 +159,15 @@ def _forward(call: Call, maker: Maker) -> Launch:
 
     def launch(values: Mapping[Any, Any]) -> Any:
         made = prepared.run({"value": values}, read=False, results=results).outputs["result"]
-        if not prepared.waits and (as_numpy or single is not None or not prepared.looked):
+        if not prepared.waits and (as_numpy or as_bools or single is not None or not prepared.looked):
             session.wait()  # an endless kernel shows itself here, where it can be interrupted
             prepared.looked = True
         if single is not None:
             return single((made if isinstance(made, np.ndarray) else made.to_numpy()).ravel().tolist())
         if isinstance(made, np.ndarray):
             return made
-        if as_numpy:
-            return made.to_numpy()
+        if as_numpy or as_bools:
+            return bools_of(made) if as_bools else made.to_numpy()
         session.writes.wrote(made, values.values(), maker)
         return made if given is None else None
 

@@ -1,4 +1,4 @@
-"""Tensors of structs read whole, field by field."""
+"""Tensors that SlangPy cannot read back: of structs, field by field, and of bools."""
 
 from __future__ import annotations
 
@@ -38,6 +38,13 @@ def fields_of(tensor: slangpy.Tensor, t: TypeInfo) -> dict[str, Any]:
     places = np.indices(tensor.shape.as_tuple(), sparse=True)
     at: Any = tensor.offset + sum(i * s for i, s in zip(places, tensor.strides.as_tuple(), strict=True))
     return _cut(data[at], tensor.dtype.buffer_layout.reflection, t)
+
+
+def bools_of(tensor: slangpy.Tensor) -> Array:
+    """Read a whole tensor of bools: SlangPy 0.43 takes each byte for one, also where they have four."""
+    shape, stride = tensor.shape.as_tuple(), tensor.dtype.buffer_layout.stride
+    data = tensor.storage.to_numpy().view(np.uint8).reshape(-1)[: math.prod(shape) * stride]
+    return (data.view(f"u{stride}") != 0).reshape(shape)
 
 
 def _cut(data: Array, layout: Any, t: TypeInfo) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from slangnb.compiler.reading.calls import reached
-from slangnb.compiler.reflection import Signature, TypeInfo
+from slangnb.compiler.reflection import Signature, TypeInfo, plain_name
+from slangnb.errors import CallError
 from slangnb.runtime.fused.finish import Facts, finish
 from slangnb.runtime.fused.given import Gathered
 from slangnb.runtime.fused.job import Job, Output, components
@@ -259,7 +260,15 @@ class Prepared:
 
     def _empty(self, t: TypeInfo, dtype: Any) -> slangpy.Tensor:
         stride = dtype.buffer_layout.stride
-        if t.kind != "struct" and stride != np.dtype(SCALARS[t.scalar]).itemsize * len(components(t)):
+        if t.scalar == "bool" and t.kind != "scalar":
+            name, function = plain_name(t.name), self.signature.name
+            raise CallError(
+                f"{function} gives {name}, which SlangPy 0.43 cannot read back",
+                function=function,
+                remedy=f"make it {name.replace('bool', 'int')}",
+            )
+        one = np.dtype(SCALARS[t.scalar]).itemsize if t.scalar in SCALARS else stride  # a bool's is the backend's own
+        if t.kind != "struct" and stride != one * len(components(t)):
             raise NotFusedError(f"{t.name} is stored with gaps")
         memory = "read_back" if self._for_host and t.kind != "struct" else "device_local"
         made = self.session.pool.tensor(dtype, self.shape or (1,), self.count * stride, memory)
