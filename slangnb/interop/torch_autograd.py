@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -57,6 +57,7 @@ class Node:
         assert self.call is not None
         if all(seed is None for seed in seeds):
             return [None] * len(tensors)
+        refuse_batched(self.given.function.info.name, seeds)
         other = replaced_paths(self.paths, self.kinds, tensors)
         if other:
             raise replaced_error(self.given.function.info.name, other[0])
@@ -171,5 +172,20 @@ def vmap_refused(name: str) -> CallError:
         f"torch.vmap does not go through the Slang function {name}",
         function=name,
         remedy=f"call {name} with the whole tensors: it runs once for each element, and broadcasts; for Jacobians, "
-        f"call the pull of sn.vjp({name}, ...) once for each row",
+        f"call the pull of sn.vjp({name}, ...) once for each row, without vectorize or is_grads_batched",
     )
+
+
+def refuse_batched(name: str, seeds: Sequence[Any]) -> None:
+    """Refuse the gradients of ``is_grads_batched=True``, which have no memory, and of which torch tells nothing else.
+
+    Raises
+    ------
+    CallError
+    """
+    try:
+        for seed in seeds:
+            if seed is not None:
+                seed.data_ptr()
+    except RuntimeError:
+        raise vmap_refused(name) from None

@@ -18,6 +18,7 @@ from slangnb.compiler.reflection import PLAIN_KINDS, REAL
 from slangnb.interop.host_calls import HostCall
 from slangnb.interop.torch_ahead import Ahead, Given
 from slangnb.interop.torch_arguments import Path, TorchArguments, replaced_error, replaced_paths, tensor_kind
+from slangnb.interop.torch_autograd import refuse_batched
 from slangnb.interop.torch_backward import Backward
 from slangnb.interop.torch_memory import (
     DTYPES,
@@ -192,6 +193,7 @@ class DeviceCall:
         target = self.function.target
         if target.version != self.version:
             raise compiled_again(self.function.info.name)
+        refuse_batched(self.function.info.name, seeds)
         self.watch.look(lambda: self._named(arguments, tensors, seen))
         scaled = given.gradients(wanted, seeds[0]) if given is not None else None
         if scaled is not None:

@@ -23,6 +23,9 @@ def check_readable(t: Any, name: str) -> None:
     ------
     CallError
     """
+    if t.is_nested:
+        remedy = f"pass one tensor: torch.cat({name}.unbind()), or {name}.to_padded_tensor(0.0)"
+        raise CallError(f"{name!r} is a nested tensor", argument=name, remedy=remedy)
     if t.layout is not torch.strided:
         raise CallError(f"{name!r} is a {t.layout} tensor", argument=name, remedy=f"pass {name}.to_dense()")
     if t.device.type == "meta":
@@ -51,8 +54,9 @@ def to_array(t: Any, name: str, of: TypeInfo | None = None) -> np.ndarray:
     array([1., 1.], dtype=float32)
     """
     check_readable(t, name)
-    if t.dtype is torch.bfloat16:
-        raise CallError(f"{name!r} holds bfloat16, which Slang does not have", argument=name, remedy=_cast(name, of))
+    if t.dtype is torch.bfloat16 or (t.is_floating_point() and t.element_size() == 1):  # there are many of float8
+        kind = str(t.dtype).removeprefix("torch.")
+        raise CallError(f"{name!r} holds {kind}, which Slang does not have", argument=name, remedy=_cast(name, of))
     if t.numel() and not t.untyped_storage().nbytes():  # reading it gives foreign memory, or a crash
         raise CallError(f"{name!r} has no memory any more: its storage was freed", argument=name)
     return t.detach().resolve_neg().cpu().contiguous().numpy()

@@ -99,3 +99,16 @@ def test_a_gradient_may_be_changed_in_place(session: Any) -> None:
     a.grad.zero_().add_(7)
     assert b.grad.item() == before
     assert a.grad.item() == 7
+
+
+@pytest.mark.parametrize("earlier", [0, 3])  # before and after the forward launch gives the gradients along
+def test_batched_gradients_are_refused(f: Any, earlier: int) -> None:
+    x = numbers(3).requires_grad_()
+    for _ in range(earlier):
+        f(x).sum().backward()
+    with pytest.raises(sn.CallError, match=r"torch\.vmap does not go through the Slang function cube"):
+        torch.autograd.grad(f(x), x, torch.eye(3), is_grads_batched=True)
+    with pytest.raises(sn.CallError, match=r"torch\.vmap does not go through the Slang function cube"):
+        torch.autograd.functional.jacobian(f, x, vectorize=True)
+    jacobian: Any = torch.autograd.functional.jacobian(f, x)
+    assert torch.allclose(jacobian.diagonal(), 3 * x.detach() ** 2)

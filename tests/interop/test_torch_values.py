@@ -112,6 +112,8 @@ def test_integers_are_cast_if_they_fit(m: Any) -> None:
         (lambda: torch.rand(2).half(), "'x' holds float16", "x.float()"),
         (lambda: torch.arange(2), "'x' holds int64", "x.float()"),
         (lambda: torch.rand(2) > 0.5, "'x' holds bool", "x.float()"),
+        (lambda: torch.ones(2).to(torch.float8_e4m3fn), "float8_e4m3fn, which Slang does not have", "x.float()"),
+        (lambda: torch.nested.nested_tensor([torch.zeros(2), torch.zeros(3)]), "nested tensor", "x.to_padded_tensor"),
         (lambda: torch.rand(2).bfloat16(), "bfloat16, which Slang does not have", "x.float()"),
         (lambda: torch.zeros(2, dtype=torch.cfloat), "twice: 'x' is complex", "view_as_real"),
         (lambda: torch.rand(2).to_sparse(), "torch.sparse_coo", "x.to_dense()"),
