@@ -50,11 +50,12 @@ class Ahead:
         reduce = bool(call.reduce)
         if len(call.results) != 1 or call.launch.prepared.count > MOST or _is_half(call):
             return None
-        backward = Backward.prepare(call.function, call.device, named, paths, {}, reduce, not reduce)
+        backward = Backward.prepare(call.function, call.device, named, paths, {}, reduce, not reduce, own=False)
         prepared = backward.launch.prepared
         prepared.looked = True
         row = next((r for r in prepared.sums.rows.all if r.kind == "value"), None)
-        return cls(call, backward, None if row is None else sums_way(backward.launch, row, (), DTYPES[row.scalar]))
+        value = None if row is None else sums_way(backward.launch, row, (), DTYPES[row.scalar], own=False)
+        return cls(call, backward, value)
 
     def run(self, arguments: Sequence[Any], tensors: Sequence[Any]) -> tuple[Any, Given]:
         """Launch; give the result, and the gradients."""
@@ -92,5 +93,7 @@ class Given:
         if any(w and way is None for way, w in zip(self.ways, wanted, strict=True)):
             return None
         one = seed.as_strided((), ()) if seed.dim() else seed
-        made, totals = [t * one for t in self.made], [t * one for t in self.totals]
-        return [way(made, totals) if w and way else None for way, w in zip(self.ways, wanted, strict=True)]
+        # Each product has memory of its own.
+        return [
+            way(self.made, self.totals) * one if w and way else None for way, w in zip(self.ways, wanted, strict=True)
+        ]

@@ -60,22 +60,23 @@ class Backward:
         seeds: Mapping[str, Any],
         value: bool = False,
         stores: bool = False,
+        own: bool = True,
     ) -> Backward:
         """Prepare a launch.
 
-        With `value` it sums the results as well, with `stores` it stores them.
+        With `value` it sums the results as well, with `stores` it stores them. `own` as for `sums_way`.
         """
         wrt = tuple(dict.fromkeys(path[0] for path in paths if path is not None))
         callee = find(function, (), named, "backward()")
         made = make_call(function, callee, seeds=seeds)
         launch = AddressedLaunch(made.prepare(Wish("reverse", wrt, value, stores, addressed=True)))
-        found = cls.of(function, device, launch)
+        found = cls.of(function, device, launch, own)
         found.chosen = [None if path is None else found.ways.get(path) for path in paths]
         return found
 
     @classmethod
-    def of(cls, function: Function, device: Any, launch: AddressedLaunch) -> Backward:
-        """Say where the gradients of a launch will be.
+    def of(cls, function: Function, device: Any, launch: AddressedLaunch, own: bool = True) -> Backward:
+        """Say where the gradients of a launch will be; `own` as for `sums_way`.
 
         Raises
         ------
@@ -89,7 +90,8 @@ class Backward:
             full = (*g.held.shape, *g.leaf.type.shape)
             dtype = DTYPES[g.leaf.type.scalar]
             if out.by_sum:
-                ways[path] = sums_way(launch, launch.prepared.sums.rows.gradients_of(g.leaf.id)[0], full, dtype)
+                row = launch.prepared.sums.rows.gradients_of(g.leaf.id)[0]
+                ways[path] = sums_way(launch, row, full, dtype, own)
             elif g.held.kind == "array":
                 ways[path] = memory_way(len(stored))
                 stored.append((full, dtype))
@@ -139,16 +141,22 @@ def memory_way(k: int) -> Way:
     return lambda made, totals: made[k]
 
 
-def sums_way(launch: AddressedLaunch, row: Row, shape: tuple[int, ...], dtype: Any) -> Way:
-    """Give the gradient of a shared leaf, or the value, from the sums; `row` is the first of its rows."""
+def sums_way(launch: AddressedLaunch, row: Row, shape: tuple[int, ...], dtype: Any, own: bool = True) -> Way:
+    """Give the gradient of a shared leaf, or the value, from the sums; `row` is the first of its rows.
+
+    With `own` it has memory of its own, since what a person does to it in place must not reach other gradients.
+    """
     k = [scalar for scalar, _ in launch.totals].index(row.scalar)
     start, count = launch.prepared.sums.rows.of(row.scalar).index(row), math.prod(shape)
     alone = launch.totals[k][1] == 1
+    copies = own and launch.totals[k][1] > count
     if not shape and DTYPES[row.scalar] is dtype:
+        if copies:
+            return lambda made, totals: totals[k].select(0, start).clone()
         return (lambda made, totals: totals[k]) if alone else (lambda made, totals: totals[k].select(0, start))
 
     def way(made: Sequence[Any], totals: Sequence[Any]) -> Any:
         found = (totals[k] if alone else totals[k].narrow(0, start, count)).view(shape)
-        return found if found.dtype is dtype else found.to(dtype)
+        return found.to(dtype, copy=copies) if copies or found.dtype is not dtype else found
 
     return way
