@@ -22,6 +22,9 @@ from slangnb.runtime.translate import compile_error
 if TYPE_CHECKING:
     import slangpy
 
+#: A loop makes fewer rounds than its [MaxIters(n)] says: no harm, and right where it stands beside a longer loop.
+_LARGE_MAX_ITERS = "E30519"
+
 
 @dataclass
 class Builder:
@@ -83,7 +86,8 @@ class Builder:
 
     def warn(self, unit: Unit) -> None:
         """Note the warnings of a built unit, for `take_warnings`, in the words of the cell that it is now."""
-        said = with_remedies([d for d in self._said(unit) if d.severity == "warning"], self.sources)
+        warnings = [d for d in self._said(unit) if d.severity == "warning" and d.code != _LARGE_MAX_ITERS]
+        said = with_remedies(warnings, self.sources)
         self._warnings |= dict.fromkeys((*said, *lint(unit.source)))
 
     def _said(self, unit: Unit) -> tuple[Diagnostic, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from slangnb.compiler.advice.division import whole_divisions
 from slangnb.compiler.advice.loops import differentiable, functions, inside, loops, most_rounds, rounds
+from slangnb.compiler.advice.nests import mixed_up
 from slangnb.compiler.advice.powers import power, whole
 from slangnb.compiler.advice.uniforms import constant_buffers, ignored_values
 from slangnb.compiler.advice.vocabulary import DERIVED
@@ -73,6 +74,7 @@ def lint(source: Source) -> tuple[Diagnostic, ...]:
         _printf,
         _vector_index,
         _loops,
+        _nests,
         _fmod,
         _powers,
         _no_diff,
@@ -152,6 +154,11 @@ def _loops(text: _Text) -> Iterator[Diagnostic]:
                     "a differentiable loop whose condition reads a shape hangs the compiler when it derives the loop.",
                     f"write `int n = {shape.group()};` above the loop and compare with `n`",
                 )
+
+
+def _nests(text: _Text) -> Iterator[Diagnostic]:
+    for found in mixed_up(text.tokens, text.declared):
+        yield text.warn(found.loop.offset, len(found.loop.keyword), found.message, found.remedy)
 
 
 def logical(tokens: Tokens, start: int, stop: int) -> tuple[int, str] | None:

@@ -28,6 +28,7 @@ class Loop:
     condition: tuple[int, int]
     step: str
     attributes: tuple[tuple[int, int], ...]
+    body: tuple[int, int]
 
 
 def functions(declared: Iterable[Declaration]) -> Iterator[Declaration]:
@@ -77,7 +78,29 @@ def loops(tokens: Tokens, where: range) -> Iterator[Loop]:
                 continue
             start, step = tokens.words(first, marks[0]), tokens.words(marks[1] + 1, close)
             condition = (marks[0] + 1, marks[1])
-        yield Loop(word, tokens.items[k].start, start, condition, step, _attributes(tokens, k))
+        body = close + 1, _end(tokens, close + 1, where.stop)
+        yield Loop(word, tokens.items[k].start, start, condition, step, _attributes(tokens, k), body)
+
+
+def _end(tokens: Tokens, index: int, stop: int) -> int:
+    """Give the index after the statement that starts at `index`."""
+    branches = 0
+    while index < stop:
+        word = tokens.text(index)
+        if word in ("for", "while", "if") and tokens.text(index + 1) == "(":
+            branches += word == "if"
+            index = tokens.partner[index + 1] + 1
+            continue
+        if word in ("else", "do", "["):  # an attribute
+            index = tokens.skip(index, stop)
+            continue
+        while index < stop and tokens.text(index) not in ("{", ";"):
+            index = tokens.skip(index, stop)
+        index = tokens.skip(index, stop) if index < stop else stop
+        if not branches or tokens.text(index) != "else":
+            return index
+        branches -= 1
+    return stop
 
 
 def _semicolons(tokens: Tokens, start: int, stop: int) -> Iterator[int]:

@@ -4,6 +4,7 @@ Slang 2026.12 has faults that make reverse mode alone wrong, without a word. Mea
 
 - A scalar that meets a vector on its right, as in ``p * x``, ``p + x`` or ``x + p``, gets no gradient from it.
 - A loop that runs more often than its ``[MaxIters(n)]`` gives the derivative of another loop.
+- Of loops inside each other, of different counts, what they keep of their rounds is mixed up.
 - Of two equal indices into one array, vector or matrix, as in ``z[0] * z[k]`` for k = 0, one gets the gradient of both.
 
 One fault is in both modes, and shows in the result that forward mode gives along:

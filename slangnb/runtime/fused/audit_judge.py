@@ -62,7 +62,7 @@ def _judged(
         terms, rounded = (found[:, c] + usual(numbers[:, k, c]) for c in (2, 5))
         allowed = ROUNDING * terms + rounded + SMALLEST
         shares = (suspect.tolerance, most, least)
-        wrong = disagreeing(found[:, 0], found[:, 1], allowed, *shares, any_reverse=suspect.limits)
+        wrong = disagreeing(found[:, 0], found[:, 1], allowed, *shares, any_reverse=suspect.limits or suspect.nested)
         if wrong is not None:
             return _fault(signature.name, p, wrong, suspect)
     return None
@@ -173,7 +173,8 @@ def _fault(name: str, p: Parameter, wrong: tuple[float, float], suspect: Suspect
     if suspect.vectors and p.type.kind == "scalar":
         why = "Slang 2026.12 loses the gradient of a scalar that meets a vector on its right, or in a sum"
         causes.append((why, _LOST_REMEDY.format(p=p.name, kind=kind)))
-    causes += [_TOO_LONG] * suspect.limits + [(_ALIKE, _read_by_function(p))] * suspect.indexes
+    causes += [_TOO_LONG] * suspect.limits + [_MIXED_UP] * suspect.nested
+    causes += [(_ALIKE, _read_by_function(p))] * suspect.indexes
     causes = causes or [("a fault of the Slang compiler", "write the expression in another way")]
     why, remedy = ("; or ".join(texts) for texts in zip(*causes, strict=True))
     return GradientError(
@@ -198,6 +199,10 @@ _LOST_REMEDY = "write `vector * {p}` for `{p} * vector`; in a sum write `{kind}3
 _TOO_LONG = (
     "a loop seems to run more often than its [MaxIters(n)] says",
     "raise the number in `[MaxIters(...)]` to the most rounds of any call",
+)
+_MIXED_UP = (
+    "of loops inside each other whose counts of rounds differ by more than 2, Slang 2026.12 mixes up what they keep",
+    "move the inner loop into a [Differentiable] function of its own, or write the larger `[MaxIters(n)]` before both",
 )
 _ALIKE = (
     "where two indices into one array, vector or matrix are equal, as in z[0] * z[k] for k = 0, Slang 2026.12 keeps "

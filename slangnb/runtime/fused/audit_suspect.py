@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from slangnb.compiler.advice.nests import may_mix_up
 from slangnb.compiler.reading.calls import LOOPS
 from slangnb.compiler.reflection import REAL, Signature
 from slangnb.runtime.fused.audit_samples import Samples
@@ -55,6 +56,8 @@ class Suspect:
         Whether it reads tensors: then only what indexes them in the call may.
     places : bool
         Whether real numbers may choose an index.
+    nested : bool
+        Whether loops stand inside each other, of counts that are not alike.
     """
 
     vectors: bool
@@ -66,6 +69,7 @@ class Suspect:
     half: bool
     tensors: bool = False
     places: bool = False
+    nested: bool = False
 
     @classmethod
     def of(cls, signature: Signature, text: str, hidden: bool) -> Suspect:
@@ -78,12 +82,12 @@ class Suspect:
         half = half or any(t.scalar == "half" for t in types)
         tensors, places = any(p.type.kind == "tensor" for p in signature.parameters), bool(_WHOLE.search(text))
         indexes = _chooses(text) if tensors else bool(_INDEX.search(text))
-        return cls(vectors, loops, limits, powers, indexes, endless, half, tensors, places)
+        return cls(vectors, loops, limits, powers, indexes, endless, half, tensors, places, may_mix_up(text))
 
     @property
     def is_worth_it(self) -> bool:
         """Whether the function is of the kinds that Slang gets wrong."""
-        return self.vectors or self.limits or self.powers or self.indexes
+        return self.vectors or self.limits or self.nested or self.powers or self.indexes
 
     @property
     def tolerance(self) -> float:
