@@ -141,6 +141,8 @@ class Prepared:
         self.sizes = [r for r in self.sums.rows.all if r.kind == "size"]
         #: Whether the gradients of this kind of call were looked at.
         self.looked = False
+        #: How often they were.
+        self.looks = 0
         self._make_ports()
 
     def _make_ports(self) -> None:
