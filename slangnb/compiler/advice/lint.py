@@ -10,6 +10,7 @@ from slangnb.compiler.advice.division import whole_divisions
 from slangnb.compiler.advice.loops import differentiable, functions, inside, loops, most_rounds, rounds
 from slangnb.compiler.advice.nests import mixed_up
 from slangnb.compiler.advice.powers import power, whole
+from slangnb.compiler.advice.splats import splats
 from slangnb.compiler.advice.uniforms import constant_buffers, ignored_values
 from slangnb.compiler.advice.vocabulary import DERIVED
 from slangnb.compiler.finding import finding
@@ -75,6 +76,7 @@ def lint(source: Source) -> tuple[Diagnostic, ...]:
         _vector_index,
         _loops,
         _nests,
+        _splats,
         _fmod,
         _powers,
         _no_diff,
@@ -159,6 +161,12 @@ def _loops(text: _Text) -> Iterator[Diagnostic]:
 def _nests(text: _Text) -> Iterator[Diagnostic]:
     for found in mixed_up(text.tokens, text.declared):
         yield text.warn(found.loop.offset, len(found.loop.keyword), found.message, found.remedy)
+
+
+def _splats(text: _Text) -> Iterator[Diagnostic]:
+    for found in splats(text.tokens, text.declared):
+        token = text.tokens.items[found.token]
+        yield text.warn(token.start, len(token.text), found.message, found.remedy)
 
 
 def logical(tokens: Tokens, start: int, stop: int) -> tuple[int, str] | None:

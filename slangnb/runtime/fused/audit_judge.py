@@ -173,6 +173,8 @@ def _fault(name: str, p: Parameter, wrong: tuple[float, float], suspect: Suspect
     if suspect.vectors and p.type.kind == "scalar":
         why = "Slang 2026.12 loses the gradient of a scalar that meets a vector on its right, or in a sum"
         causes.append((why, _LOST_REMEDY.format(p=p.name, kind=kind)))
+    if suspect.vectors and suspect.loops and np.isnan(wrong[1]):
+        causes.append(_SPLAT)
     causes += [_TOO_LONG] * suspect.limits + [_MIXED_UP] * suspect.nested
     causes += [(_ALIKE, _read_by_function(p))] * suspect.indexes
     causes = causes or [("a fault of the Slang compiler", "write the expression in another way")]
@@ -199,6 +201,10 @@ _LOST_REMEDY = "write `vector * {p}` for `{p} * vector`; in a sum write `{kind}3
 _TOO_LONG = (
     "a loop seems to run more often than its [MaxIters(n)] says",
     "raise the number in `[MaxIters(...)]` to the most rounds of any call",
+)
+_SPLAT = (
+    "Slang 2026.12 loses a scalar that a loop assigned to where it multiplies or divides a vector",
+    "write `float3(t) * v` for `t * v`, and so on, where t comes out of a loop and v is a vector",
 )
 _MIXED_UP = (
     "of loops inside each other whose counts of rounds differ by more than 2, Slang 2026.12 mixes up what they keep",
