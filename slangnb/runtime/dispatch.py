@@ -18,7 +18,7 @@ from slangnb.runtime.fused.audit import audit
 from slangnb.runtime.fused.engine import Call
 from slangnb.runtime.fused.values import NotFusedError
 from slangnb.runtime.health import check_sums, look_at_gradients
-from slangnb.runtime.known_faults import check_branch_reads, gradient_mark, warn_of_overwritten_inputs
+from slangnb.runtime.known_faults import check_branch_reads, check_doubles, gradient_mark, warn_of_overwritten_inputs
 from slangnb.runtime.listed import has_lists, with_arrays
 from slangnb.runtime.own import OwnRecent, can_be_own, own_launch, own_recent, refuse_lost_gradients, wants_own
 from slangnb.runtime.plan import Plan, Recent, make_plan, remember, sizes_of
@@ -173,6 +173,7 @@ class Dispatch:
     def _guarded(self, plan: Plan, args: Args, kwargs: Kwargs, accumulate: bool) -> Any:
         """Run SlangPy's kernel for the first time: the guard's child compiles it first."""
         target = self.target
+        check_doubles(target.session.backend, target.info.name, target.session.texts_of(target.owner))
         chain = (*self.steps, *gradient_mark(args, kwargs))
         units = target.session.units_of(target.owner)
         target.session.gate.kernel(units, target.info, chain, self.is_backward, args, kwargs)

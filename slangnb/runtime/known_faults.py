@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from slangnb.compiler.reading.calls import has_control_flow, reached
+from slangnb.compiler.reading.doubles import function_of_double
 from slangnb.compiler.reading.scan import masked
 from slangnb.compiler.reading.switches import falls_through
 from slangnb.compiler.reflection import TypeInfo
@@ -114,6 +115,40 @@ def check_wave_operations(backend: Backend, name: str, texts: Iterable[str], cou
     if any(_BRANCH.search(one.body) for one in run):
         message = f"{name}: on CUDA, {operation} waits for ever where threads take different branches; {remedy}"
         warn(message, CompileWarning)
+
+
+def check_doubles(backend: Backend, name: str, texts: Iterable[str]) -> None:
+    """Refuse functions of doubles that Vulkan does not have: they give any number at all, without a word.
+
+    SPIR-V knows them for float and half alone. Measured on software Vulkan: ``sin(0.5)`` is 0. Square roots are right;
+    ``atan`` and ``exp2`` are as exact as those of floats. Fields of structs, and generics, are not looked at.
+
+    Parameters
+    ----------
+    backend : Backend
+        The session's backend.
+    name : str
+        The function.
+    texts : iterable of str
+        Sources in which it, its derivatives and what they call may stand.
+
+    Raises
+    ------
+    CallError
+        If a double goes into such a function.
+    """
+    texts = list(texts)
+    if backend.name != "vulkan" or not any("double" in text for text in texts):
+        return
+    run = reached(name, texts, derivatives=True)
+    own = {one.declaration.name for one in run}
+    found = next((f for one in run if (f := function_of_double(one.text)) and f not in own), "")
+    if found:
+        raise CallError(
+            f"{name}: Vulkan has no {found} of a double: the result would be any number at all",
+            function=name,
+            remedy=f"compute it in float, as in `double({found}(float(x)))`; or take CUDA: `%slang use cuda`",
+        )
 
 
 def warn_of_overwritten_inputs(bound: Bound) -> None:

@@ -15,7 +15,7 @@ from slangnb.runtime.fused.job import GROUP, Job
 from slangnb.runtime.fused.launch import NOTHING, Prepared, Ran
 from slangnb.runtime.fused.measured import CANDIDATES, best_of
 from slangnb.runtime.fused.plans import kind_of
-from slangnb.runtime.known_faults import check_wave_operations
+from slangnb.runtime.known_faults import check_doubles, check_wave_operations
 from slangnb.runtime.structs import check_structs
 
 if TYPE_CHECKING:
@@ -131,6 +131,7 @@ class Call:
         gathered = gather(self.bound, wrt, self.tangents, self.seeds, self.session.device, self.session.host_memory)
         texts, count = self.session.texts_of(self.owner), math.prod(gathered.shape)
         check_wave_operations(self.session.backend, self.bound.signature.name, texts, count)
+        check_doubles(self.session.backend, self.bound.signature.name, texts)
         modules = [*(["slangpy"] if gathered.tensors else []), *self.modules()]
         job = Job(
             self.text,
