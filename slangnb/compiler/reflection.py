@@ -14,6 +14,21 @@ if TYPE_CHECKING:
 
 #: Kinds of types whose values are numbers alone, in one order.
 PLAIN_KINDS = ("scalar", "vector", "matrix", "array")
+#: Slang's scalar types and the numpy types that have the same bytes.
+SCALARS = {
+    "half": "float16",
+    "float": "float32",
+    "double": "float64",
+    "int8_t": "int8",
+    "int16_t": "int16",
+    "int": "int32",
+    "int64_t": "int64",
+    "uint8_t": "uint8",
+    "uint16_t": "uint16",
+    "uint": "uint32",
+    "uint64_t": "uint64",
+}
+SLANG_NAMES = {n: s for s, n in SCALARS.items()}
 #: Scalar types whose derivatives Slang computes.
 REAL = ("float", "half", "double")
 

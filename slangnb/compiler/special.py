@@ -10,7 +10,16 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from slangnb.compiler.reading.declarations import declarations
-from slangnb.compiler.reflection import FunctionInfo, Parameter, Signature, plain_name, signature, type_info
+from slangnb.compiler.reflection import (
+    SCALARS,
+    SLANG_NAMES,
+    FunctionInfo,
+    Parameter,
+    Signature,
+    plain_name,
+    signature,
+    type_info,
+)
 
 if TYPE_CHECKING:
     from slangnb.compiler.loading import Loaded
@@ -147,5 +156,5 @@ def slang_type_of(value: Any) -> tuple[str, tuple[int, ...]] | None:
     if hasattr(dtype, "full_name"):
         return plain_name(dtype.full_name), shape.as_tuple()
     name = dtype if isinstance(dtype, str) else dtype.newbyteorder("=").name
-    known = {"float16": "half", "float32": "float", "float64": "double", "int32": "int", "uint32": "uint"}
-    return (known.get(name, name), tuple(shape)) if name in known or name in known.values() else None
+    name = SLANG_NAMES.get(name, name)
+    return (name, tuple(shape)) if name in SCALARS else None

@@ -6,27 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from slangnb.compiler.reflection import SCALARS, SLANG_NAMES
 from slangnb.devices.backend import is_software
 from slangnb.errors import CallError
 
 if TYPE_CHECKING:
     import slangpy
 
-#: Slang's scalar types and the numpy types that have the same bytes.
-SCALARS = {
-    "half": "float16",
-    "float": "float32",
-    "double": "float64",
-    "int8_t": "int8",
-    "int16_t": "int16",
-    "int": "int32",
-    "int64_t": "int64",
-    "uint8_t": "uint8",
-    "uint16_t": "uint16",
-    "uint": "uint32",
-    "uint64_t": "uint64",
-}
-SLANG_NAMES = {n: s for s, n in SCALARS.items()}
 SAME_LENGTHS = "give each of its lists as many numbers"
 #: A buffer of software Vulkan is smaller than this; SlangPy 0.43 refuses larger ones, or crashes.
 MOST_BYTES_SOFTWARE = 1 << 31

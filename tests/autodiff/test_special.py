@@ -103,3 +103,12 @@ def test_tuning_is_remembered(session: Any, monkeypatch: Any, tmp_path: Any) -> 
     again = Tuned(tmp_path / "tuning.json")
     assert len(again._found) == 1 and set(again._found.values()) <= set(CANDIDATES)
     assert sn.value_and_grad(f, "a")(2.0, x) == (10000.0, 5000.0)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "int8", "uint16"])
+def test_whole_numbers_of_all_types_tell_the_type(session: Any, dtype: str) -> None:
+    m = session.compile(
+        "[Differentiable] float scaled_by<T : __BuiltinIntegerType>(no_diff T n, float x) { return n.toInt() * x * x; }"
+    )
+    grad = sn.grad(m.scaled_by, "x")(n=np.array([1, 2], dtype), x=np.array([3, 4], np.float32))
+    assert grad.tolist() == [6, 16]
