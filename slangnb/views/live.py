@@ -1,6 +1,6 @@
 """The live widget of a pair view: answers the browser, and sends it what is drawn.
 
-Its pictures travel as bytes in one trait. Nothing heavy is sent before a page has asked, so that runs without a
+Its pictures travel as bytes in one trait. Nothing heavy is sent before a page shows the widget, so that runs without a
 browser, as those of nbconvert, neither compute nor store anything for it.
 """
 
@@ -59,7 +59,7 @@ class LivePair(anywidget.AnyWidget):
         self._source = source
         self._axes: Axes = default_axes(source.shape, source.element)
         self._model: PairModel | None = None
-        self._asked = False
+        self._shown = False
         self._last, self._waiting = 0.0, False
         super().__init__(key=key, group=group, row=row, count=count)
         self.on_msg(self._answer)
@@ -75,8 +75,19 @@ class LivePair(anywidget.AnyWidget):
 
     @property
     def seen(self) -> bool:
-        """Whether a page has asked for the picture."""
-        return self._asked and self.comm is not None
+        """Whether a page shows the picture."""
+        return self._shown and self.comm is not None
+
+    def appear(self) -> None:
+        """Draw for a page that is about to show it: while a cell runs, the kernel does not hear what the page asks."""
+        if not self._shown:
+            self._shown, self.maps = True, palettes()
+            self._draw()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        if frontend.has_page():
+            self.appear()
+        return super()._repr_mimebundle_(**kwargs)
 
     def update(self) -> None:
         """Read the numbers again and draw them; faster than the eye, only the last picture is sent."""
@@ -107,7 +118,7 @@ class LivePair(anywidget.AnyWidget):
         self._draw(fresh=True)
 
     def _redraw(self, _change: object = None) -> None:
-        if self._asked:
+        if self._shown:
             self._draw()
 
     def _draw(self, *, fresh: bool = False) -> None:
@@ -180,9 +191,7 @@ class LivePair(anywidget.AnyWidget):
     def _answer(self, _widget: object, message: dict[str, Any], _buffers: object) -> None:
         kind = message.get("kind")
         if kind == "hello":
-            if not self._asked:
-                self._asked, self.maps = True, palettes()
-                self._draw()
+            self.appear()
         elif kind == "axes":
             self._turn(message)
             self._draw()

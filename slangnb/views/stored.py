@@ -142,7 +142,9 @@ class Stored:
         self._drop(key)
         paged = frontend.has_page()
         hold: Callable[[], Shown | None] = (lambda: view) if live else weakref.ref(view)
-        self._places[key] = Place(key, hold, paged, view.make_widgets(key) if paged else [])
+        self._places[key] = made = Place(key, hold, paged, view.make_widgets(key) if paged else [])
+        for widget in made.widgets:
+            widget.appear()
         if live:
             self.follow(view)
         while len(self._places) > MOST_KEPT:

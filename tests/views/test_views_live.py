@@ -315,3 +315,28 @@ def test_lines_beyond_single_precision_are_whole(value: list[float]) -> None:
     panel = page.meta["panels"][0]
     sent = np.frombuffer(page.widget.frame, "<f4").astype(np.float64) * panel["unit"] + panel["offset"]
     assert sent == pytest.approx(value, rel=1e-6, abs=1e-6 * (max(value) - min(value)))
+
+
+def test_a_displayed_view_sends_pictures_before_the_page_can_ask() -> None:
+    value = np.zeros((30, 40), np.float32)
+    page = Page(source(value, "x"))
+    page.widget.appear()
+    assert page.widget.seq == 1 and page.widget.frame and page.widget.maps
+    page.later()
+    value[:] = 3
+    page.widget.update()
+    assert page.widget.seq == 2 and "max 3" in page.meta["said"]["value"]
+    page.ask("hello")
+    assert page.widget.seq == 2
+
+
+@pytest.mark.parametrize(("paged", "sent"), [(True, 1), (False, 0)])
+def test_a_widget_by_itself_is_drawn_when_a_page_displays_it(
+    paged: bool, sent: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(frontend, "has_page", lambda: paged)
+    widget = show(x=np.zeros((3, 4))).widget
+    widget.update()
+    assert widget.seq == 0
+    widget._repr_mimebundle_()
+    assert widget.seq == sent

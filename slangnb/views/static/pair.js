@@ -337,6 +337,8 @@ class View {
     this.number = 0; this.asking = 0; this.drawn = false;
     this.build();
     this.listen();
+    // Before the first picture there is nothing to choose, and no note.
+    this.controls.style.display = this.note.style.display = "none";
     if (model.get("seq")) this.read(); else this.send({ kind: "hello" });
   }
 
