@@ -102,9 +102,10 @@ class Views:
         return view.locator(".snb-readout").inner_text()
 
     def wheel(self, view: Locator, times: int, direction: int = -1) -> None:
-        self.page.wait_for_timeout(350)  # what scrolled the page before does not zoom
+        self.page.keyboard.down("Control")
         for _ in range(times):
             self.page.mouse.wheel(0, 120 * direction)
+        self.page.keyboard.up("Control")
         expect(view.locator(".snb-stage").first).to_have_class(
             re.compile("snb-zoomed") if direction < 0 else re.compile("")
         )
@@ -201,6 +202,19 @@ def test_zoom_and_drag_are_linked_and_a_double_click_resets(views: Views) -> Non
     expect(view.locator(".snb-stage").nth(1)).to_have_class(re.compile("snb-zoomed"))
     view.get_by_role("button", name="show all").click()
     expect(view.get_by_role("button", name="zoom out")).to_be_disabled()
+
+
+def test_the_wheel_alone_scrolls_the_page(views: Views) -> None:
+    view = views.at(BIG_AT)
+    expect(view.locator(".snb-hint")).to_have_text("or Ctrl + wheel")
+    views.hover(view, 0.5, 0.3)
+    for direction in (-1, 1):
+        views.page.wait_for_timeout(400)
+        before = view.bounding_box()
+        assert before is not None
+        views.page.mouse.wheel(0, 60 * direction)
+        until(lambda y=before["y"]: (view.bounding_box() or {})["y"] != y, "the page scrolls")
+        expect(view.locator(".snb-stage").first).not_to_have_class(re.compile("snb-zoomed"))
 
 
 def test_keys_move_the_probe_and_it_is_announced(views: Views) -> None:

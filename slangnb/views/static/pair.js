@@ -310,6 +310,9 @@ function make(tag, name, extra = {}) {
   return made;
 }
 
+// The key that lets the wheel zoom, as it is written on the keyboard.
+const WHEEL = /Mac/.test(navigator.platform) ? "⌘" : "Ctrl";
+
 // Name, label, options, the kinds of pictures that have it, and what it does.
 const CHOICES = [
   ["values", "colours", { viridis: "viridis", cividis: "cividis", magma: "magma", gray: "grey" }, ["image", "facets"],
@@ -373,6 +376,7 @@ class View {
       b.setAttribute("aria-label", said); b.onclick = act; zoom.append(b);
       this.zoomButtons = [...(this.zoomButtons ?? []), b];
     }
+    zoom.append(make("span", "snb-hint", { textContent: `or ${WHEEL} + wheel` }));
     this.controls.append(zoom);
     for (const [name, label, options, kinds, title] of [...CHOICES, ...LOCAL]) {
       const own = name in this.local;
@@ -1123,8 +1127,8 @@ class View {
     s.stage.addEventListener("dblclick", () => this.reset());
     s.stage.addEventListener("wheel", e => {
       const at = this.under(s, e);
-      // A page that is being scrolled goes on scrolling when a picture comes under the pointer.
-      if (!at || (!e.ctrlKey && e.timeStamp - scrolled < 300) || (e.deltaY > 0 && !this.zoomed())) { scrolled = e.timeStamp; return; }
+      // The wheel alone scrolls the page, whatever is under the pointer.
+      if (!at || !(e.ctrlKey || e.metaKey)) return;
       e.preventDefault(); e.stopPropagation();
       this.scaleBy(Math.exp(clamp(e.deltaY, -120, 120) * 0.0022), at);
     }, { passive: false });
@@ -1278,8 +1282,6 @@ class Player {
     this.model.off("change:steps change:step", this.follows);
   }
 }
-
-let scrolled = -Infinity;
 
 // ------------------------------------------------------------------------------------------------------ 5 mounting
 
