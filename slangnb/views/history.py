@@ -28,7 +28,8 @@ class History(LiveView):
     """Snapshots of tensors and their gradients over steps, shown.
 
     Where a browser watches, it comes alive: the pair view at the last step, with a slider to the other steps and a
-    button to play them. What the notebook stores is a picture of three steps and the norms over all of them.
+    button to play them. What the notebook stores is a picture of three steps and the norms over all of them, or, of
+    tensors of a few numbers, these numbers.
 
     Parameters
     ----------
@@ -155,7 +156,7 @@ class History(LiveView):
             for model in frame.models:
                 name = f"  {model.name}" if len(frame.models) > 1 else ""
                 lines.append(
-                    f"  step {frame.step}{name}" + "".join(f"  {word} {value}" for word, value in _norm_words(model))
+                    f"  step {frame.step}{name}" + "".join(f"  {word} {value}" for word, value in _words(model))
                 )
         return "\n".join(lines)
 
@@ -237,14 +238,16 @@ class History(LiveView):
         said = [f"{self.title}: {self._caption()}"]
         for frame in self._chosen(3):
             for model in frame.models:
-                words = ", ".join(f"{word} {value}" for word, value in _norm_words(model))
+                words = ", ".join(f"{word} {value}" for word, value in _words(model))
                 said.append(f"step {frame.step}, {model.name}: {words}")
         return ". ".join(said)
 
     def _table(self) -> str:
-        head = ("step", "tensor", "norm", "norm of gradient")
+        scalars = all(m.value.kind == "scalar" for frame in self._chosen(1) for m in frame.models)
+        sides = ("value", "gradient") if scalars else ("norm", "norm of gradient")
+        head = ("step", "tensor", *sides)
         rows = [
-            (str(frame.step), model.name, *(value for _, value in _norm_words(model, always=True)))
+            (str(frame.step), model.name, *(v if w in sides else f"{w} {v}" for w, v in _words(model, always=True)))
             for frame in self._chosen(PAGE_FRAMES)
             for model in frame.models
         ]
@@ -256,7 +259,11 @@ class History(LiveView):
         return page(self._chosen(PAGE_FRAMES), self._fragment, self.title)
 
 
-def _norm_words(model: PairModel, always: bool = False) -> list[tuple[str, str]]:
+def _words(model: PairModel, always: bool = False) -> list[tuple[str, str]]:
+    """Say how large value and gradient are: by their norms, or, of one number, by the number itself."""
+    if model.value.kind == "scalar":
+        panels = [("value", model.value), ("gradient", model.gradient)]
+        return [(w, "–" if p is None else p.text.removesuffix(".")) for w, p in panels if p is not None or always]
     sides = [("norm", model.value), ("norm of gradient", model.gradient)]
     found = [(word, None if side is None else side.stats.norm) for word, side in sides if side is not None or always]
     return [(word, "–" if value is None else number(value)) for word, value in found]

@@ -1,26 +1,21 @@
-"""Draws a history: a few steps side by side on one scale, or each on its own, the norms over all steps beneath."""
+"""Draws a history: a few steps side by side on one scale, or each on its own, the curves over all steps beneath."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.ticker import LogLocator, NullLocator
-
-from slangnb.views import curves, raster
+from slangnb.views import curves, history_curves, raster
 from slangnb.views.model import Panel, Role
 from slangnb.views.page import Drawing, Page, shorten
-from slangnb.views.snapshots import Frame, Norms, drawable_norm
-from slangnb.views.style import GRID, INK, MARK, MUTED, POSITIVE, SMALL, VALUE, for_words, index_ticks, plain_axes
+from slangnb.views.snapshots import Frame, Norms
+from slangnb.views.style import INK, MARK, MUTED, SMALL
 from slangnb.views.text import heading, number
 
 # Inches.
 _PAGE, _LEFT, _RIGHT, _GAP = 9.4, 1.1, 0.25, 0.25
 _TOP, _STEP, _ROW_GAP, _STRIP, _TICKS = 0.56, 0.4, 0.26, 0.09, 0.24
-_NORMS_TALL, _NORMS_FOOT, _CAPTION, _NAMES = 1.15, 0.3, 0.34, 0.85
+_CAPTION = 0.34
 _MOST_ROWS = 4
 # Pictures of one or two steps are as wide as those of three.
 _WIDE = (_PAGE - _LEFT - _RIGHT - 2 * _GAP) / 3
@@ -31,7 +26,8 @@ def page_size(frames: Sequence[Frame], norms: Sequence[Norms]) -> tuple[float, f
     if not frames:
         return _PAGE, 1.0
     tall = _TOP + _STEP + sum(_band(frames, i, role) for i, role in _bands(frames))
-    return _PAGE, tall + (_STEP + _NORMS_TALL + _NORMS_FOOT if len(norms) > 1 else 0.0) + _CAPTION
+    beneath = history_curves.tall(history_curves.curves(frames, norms)) if len(norms) > 1 else 0.0
+    return _PAGE, tall + beneath + _CAPTION
 
 
 def _bands(frames: Sequence[Frame]) -> list[tuple[int, Role]]:
@@ -100,7 +96,9 @@ def drawing(frames: Sequence[Frame], norms: Sequence[Norms], title: str = "histo
             page.fit(page.text(left, 0.33, said, size=9, color=MUTED), _PAGE - left - 0.2)
             top = _steps(page, frames)
             if len(norms) > 1:
-                _norms(page, frames, norms, top)
+                found = history_curves.curves(frames, norms)
+                wide = _PAGE - _LEFT - _RIGHT
+                history_curves.draw(page, frames, [n.step for n in norms], found, (_LEFT, top), wide)
         page.fit(page.text(0.3, page.height - 0.16, caption, size=8, color=MUTED, style="italic"), _PAGE - 0.6)
 
     return page_size(frames, norms), draw
@@ -195,67 +193,3 @@ def _draw(
         raster.image(ax, panel, role, None, size)
     if not first:
         ax.tick_params(labelleft=False, left=False)
-
-
-def _norms(page: Page, frames: Sequence[Frame], norms: Sequence[Norms], top: float) -> None:
-    """Draw the norms of values and gradients over the steps."""
-    models = frames[-1].models
-    sides = [("value", VALUE), *([("gradient", POSITIVE)] if any(v for n in norms for v in n.gradient) else [])]
-    left = _LEFT + page.wide(page.text(_LEFT, top + 0.18, "norm of ", size=9.5, color=INK)) + 0.05
-    for words, colour in sides:
-        left += page.wide(page.text(left, top + 0.18, words, size=9.5, color=for_words(colour), weight="bold")) + 0.1
-    page.text(left, top + 0.18, "over steps", size=9.5, color=INK)
-    named = 1 < len(models) <= _MOST_ROWS
-    wide = _PAGE - _LEFT - (_NAMES if named else _RIGHT)
-    ax = page.axes(_LEFT, top + _STEP, wide, _NORMS_TALL)
-    _norm_axes(ax, norms)
-    steps = np.array([n.step for n in norms], np.float64)
-    index_ticks(ax.xaxis, wide, float(steps[-1]))
-    for frame in frames:
-        ax.axvline(frame.step, color=MUTED, lw=0.8, ls=(0, (2, 2)), zorder=1)
-    styles = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
-    ends: list[tuple[float, str, str]] = []
-    for i, model in enumerate(models):
-        for role, colour in sides:
-            seen = [n.value[i] if role == "value" else n.gradient[i] for n in norms]
-            heights = np.array([drawable_norm(norm) for norm in seen])
-            there = np.isfinite(heights)
-            if not there.any():
-                continue
-            dots = "o" if there.sum() <= 40 else None
-            ax.plot(steps, heights, color=colour, lw=1.5, ls=styles[i % 4], marker=dots, ms=2.4, clip_on=False)
-            low, high = ax.get_ylim()
-            last = float(heights[there][-1])
-            ends.append((math.log(last / low) / math.log(high / low), shorten(model.name, 12), colour))
-    height = -1.0
-    for wanted, name, colour in sorted(ends) if named else []:
-        # Apart enough to be read.
-        height = max(wanted, height + 0.13)
-        ax.text(
-            1.008,
-            height,
-            name,
-            transform=ax.transAxes,
-            va="center",
-            size=7.5,
-            color=for_words(colour),
-            parse_math=False,
-        )
-
-
-def _norm_axes(ax: Axes, norms: Sequence[Norms]) -> None:
-    plain_axes(ax)
-    ax.set_xlim(norms[0].step, norms[-1].step)
-    ax.set_axisbelow(True)
-    ax.grid(axis="y", color=GRID, lw=0.6)
-    found = [drawable_norm(v) for n in norms for v in (*n.value, *n.gradient)]
-    there = [v for v in found if math.isfinite(v)]
-    low, high = (min(there), max(there)) if there else (1.0, 10.0)
-    ax.set_yscale("log")
-    # At least a decade, so that two steps of rounding are no mountain.
-    bottom, top = math.log10(low) - 0.15, math.log10(high) + 0.15
-    middle, half = (bottom + top) / 2, max(0.5, (top - bottom) / 2)
-    ax.set_ylim(10 ** max(middle - half, -300.0), 10 ** min(middle + half, 300.0))
-    ax.yaxis.set_major_locator(LogLocator(numticks=5))
-    ax.yaxis.set_minor_locator(NullLocator())
-    ax.yaxis.set_major_formatter(lambda value, _: number(value, 3))

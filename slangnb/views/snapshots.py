@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -16,6 +16,8 @@ T = TypeVar("T")
 
 #: Gradients that fall by more than this over the steps would be blank on one scale.
 _FADES = 10.0
+#: Tensors of at most so many numbers are drawn over the steps as these numbers, with their signs.
+MOST_SHORT = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,11 +30,15 @@ class Frame:
 
 @dataclass(frozen=True)
 class Norms:
-    """The norms of one step: of each value and gradient, None where there is none."""
+    """The norms of one step: of each value and gradient, None where there is none.
+
+    Of tensors of a few numbers, `short` holds the numbers themselves, by role; of all others it holds nothing.
+    """
 
     step: int
     value: tuple[float | None, ...]
     gradient: tuple[float | None, ...]
+    short: tuple[Mapping[Role, tuple[float, ...]], ...]
 
 
 def thin(kept: Sequence[T]) -> tuple[T, ...]:
@@ -125,7 +131,16 @@ def norms(step: int, models: Sequence[PairModel]) -> Norms:
         step,
         tuple(model.value.stats.norm for model in models),
         tuple(None if model.gradient is None else model.gradient.stats.norm for model in models),
+        tuple(_short(model) for model in models),
     )
+
+
+def _short(model: PairModel) -> dict[Role, tuple[float, ...]]:
+    # A slice of a tensor is not all of it, and lines of several components hold their numbers in another order.
+    whole = [p for _, p in model.panels if 0 < p.array.size == p.stats.count <= MOST_SHORT]
+    if len(whole) < len(model.panels) or not all(p.kind in ("scalar", "image") or len(p.array) == 1 for p in whole):
+        return {}
+    return {role: tuple(panel.array.astype(np.float64).ravel().tolist()) for role, panel in model.panels}
 
 
 def share_limits(frames: Sequence[Frame]) -> tuple[Frame, ...]:

@@ -55,6 +55,44 @@ def test_a_line_on_its_own_scale_says_which() -> None:
     assert [said for said in words if " to " in said] == ["-1 to 1  norm 2.71", "-0.01 to 0.01  norm 0.0271"]
 
 
+def test_a_few_numbers_are_drawn_over_the_steps_with_their_signs() -> None:
+    made = History()
+    for a in (1.0, -1.0, -2.0, -3.0):
+        made.add([pair_model(np.array(a), np.array(-2 * a), name="a")])
+    page = _drawn_page(made)
+    lines = [line for ax in page.figure.axes for line in ax.lines if len(np.asarray(line.get_ydata())) == 4]
+    assert [np.asarray(line.get_ydata()).tolist() for line in lines] == [[1, -1, -2, -3], [-2, 2, 4, 6]]
+    assert {ax.get_yscale() for ax in page.figure.axes} == {"linear"}
+    words = [text.get_text() for text in page.figure.findobj(Text) if isinstance(text, Text)]
+    assert words.count("over steps") == 2 and "norm of " not in words
+    ticks = [ax.get_yticks().tolist() for ax in page.figure.axes if ax.lines]
+    assert {-3, -2, -1, 0, 1} <= set(ticks[0]) and {-2, 0, 2, 4, 6} <= set(ticks[1])
+    assert repr(made).splitlines()[-1] == "  step 3  value -3  gradient 6"
+    assert "step 3, a: value -3, gradient 6" in made._alternative()
+    assert "value</th>" in made._table() and ">-3</td>" in made._table()
+
+
+def test_each_of_a_few_numbers_has_a_line_beside_the_norm_of_a_long_tensor() -> None:
+    made = History()
+    for step in range(3):
+        made.add([pair_model(np.array([1.0 - step, np.nan]), name="a"), model(step, (20,), "b")])
+    page = _drawn_page(made)
+    words = [text.get_text() for text in page.figure.findobj(Text) if isinstance(text, Text)]
+    assert "a[0]" in words and "a[1]" not in words and words.count("b") == 2
+    assert "over steps, logarithmic axis" in words
+    assert [ax.get_yscale() for ax in page.figure.axes].count("log") == 1
+
+
+@pytest.mark.parametrize(("low", "high"), [(1.0, 2.0), (0.9, 6.0), (3e-7, 4e9), (1.0, 1e3)])
+def test_a_logarithmic_axis_has_three_ticks_at_least(low: float, high: float) -> None:
+    made = History()
+    for norm in (low, high):
+        made.add([pair_model(np.full(20, norm / 20**0.5), name="x")])
+    [axes] = [ax for ax in _drawn_page(made).figure.axes if ax.get_yscale() == "log"]
+    bottom, top = axes.get_ylim()
+    assert 3 <= sum(bottom <= tick <= top for tick in axes.get_yticks()) <= 7
+
+
 def _drawn_page(made: History) -> Page:
     size, draw = made._drawing()
     with drawing():
