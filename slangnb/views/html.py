@@ -10,7 +10,7 @@ from html import escape
 
 from slangnb.views.model import PairModel, Panel, Role
 from slangnb.views.still import table
-from slangnb.views.text import alternative, heading, mean, number
+from slangnb.views.text import alternative, digits, heading, mean, number
 
 _COLUMNS = ("min", "max", "mean", "std", "norm", "zeros", "NaN", "+Inf", "-Inf")
 
@@ -23,7 +23,9 @@ def alternative_text(models: Sequence[PairModel], title: str = "") -> str:
 
 def _numbers(role: Role, panel: Panel) -> tuple[str, ...]:
     stats = panel.stats
-    cells = [number(v) if v is not None else "–" for v in (stats.min, stats.max, stats.std, stats.norm)]
+    most = digits(stats)
+    cells = [number(v, most) if v is not None else "–" for v in (stats.min, stats.max)]
+    cells += [number(v) if v is not None else "–" for v in (stats.std, stats.norm)]
     cells.insert(2, mean(stats))
     return (role, *cells, *(str(v) for v in (stats.zeros, stats.nan, stats.pos_inf, stats.neg_inf)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -101,7 +102,23 @@ def mean(stats: Stats) -> str:
     if stats.mean is None or stats.min is None or stats.max is None:
         return "–"
     noise = 1e-6 * max(abs(stats.min), abs(stats.max))
-    return "~0" if 0 < abs(stats.mean) < noise else number(stats.mean)
+    return "~0" if 0 < abs(stats.mean) < noise else number(stats.mean, digits(stats))
+
+
+def digits(stats: Stats) -> int:
+    """Give how many digits tell the smallest, the mean and the largest number apart, at least four.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from slangnb.views.measure import measure
+    >>> digits(measure(np.array([1e6, 1e6 + 4.5]))), digits(measure(np.array([0.0, 1e6])))
+    (8, 4)
+    """
+    if stats.min is None or stats.max is None or stats.min == stats.max:
+        return 4
+    span, reach = stats.max / 2 - stats.min / 2, max(abs(stats.min), abs(stats.max)) / 2
+    return min(max(4, math.ceil(math.log10(reach / span)) + 2), 17) if span else 17
 
 
 def statistics(stats: Stats) -> str:
@@ -113,13 +130,16 @@ def statistics(stats: Stats) -> str:
     >>> from slangnb.views.measure import measure
     >>> statistics(measure(np.array([1.0, 2.0, 3.0, 4.0])))
     'min 1  max 4  mean 2.5  norm 5.477'
+    >>> statistics(measure(1e6 + np.array([-2.25, 2.5])))
+    'min 999997.75  max 1000002.5  mean 1000000.1  norm 1.414e+06'
     """
     if stats.empty:
         return "empty"
     parts: list[str] = []
     for word, value in (("min", stats.min), ("max", stats.max), ("mean", stats.mean), ("norm", stats.norm)):
         if value is not None:
-            parts.append(f"{word} {mean(stats) if word == 'mean' else number(value)}")
+            wanted = 4 if word == "norm" else digits(stats)
+            parts.append(f"{word} {mean(stats) if word == 'mean' else number(value, wanted)}")
     if stats.zeros:
         parts.append(f"zeros {stats.zeros}")
     return "  ".join(parts) if parts else "no finite elements"
@@ -141,8 +161,8 @@ def _range(panel: Panel) -> str:
         return "empty"
     parts: list[str] = []
     if stats.min is not None and stats.max is not None:
-        same = stats.min == stats.max
-        parts.append(number(stats.min) if same else f"from {number(stats.min)} to {number(stats.max)}")
+        same, most = stats.min == stats.max, digits(stats)
+        parts.append(number(stats.min) if same else f"from {number(stats.min, most)} to {number(stats.max, most)}")
         if same and stats.count > 1:
             parts[0] += " everywhere" if not stats.not_finite else " where finite"
     if stats.not_finite:

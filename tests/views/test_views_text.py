@@ -82,3 +82,18 @@ def test_alternative_text() -> None:
     )
     assert alternative(pair_model(np.zeros((4, 5, 5)), name="v")).endswith("; slice [2, :, :] of 4")
     assert alternative(pair_model(np.zeros(0), name="e")) == "e: float64 (0,), value empty"
+
+
+@pytest.mark.parametrize(
+    ("array", "said"),
+    [
+        (1e6 + np.array([-2.25, 2.5]), "min 999997.75  max 1000002.5"),
+        (np.array([-5e6, 5e6]), "min -5e+06  max 5e+06"),
+        (np.array([99.5, 101.4321]), "min 99.5  max 101.4"),
+        (np.array([5e-324, 1e-323]), "min 4.941e-324  max 9.881e-324"),
+    ],
+)
+def test_the_smallest_and_the_largest_number_are_told_apart(array: np.ndarray, said: str) -> None:
+    model = pair_model(array, name="x")
+    assert said in plain(model)
+    assert said.replace("min ", "from ").replace("  max", " to") in alternative(model)
