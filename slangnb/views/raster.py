@@ -16,6 +16,7 @@ from slangnb.views.style import (
     KEPT,
     MARK,
     MONO,
+    MUTED,
     PAPER,
     colour_map,
     finite,
@@ -123,6 +124,8 @@ def scale_strip(ax: Axes, panel: Panel, role: Role, width: float) -> None:
         share = 0.12 + 0.88 * (logs - least) / (most - least) if most > least else np.ones(logs.shape)
         heights = np.where(counts > 0, share, 0) * (1 - bar - 0.06)
         middles = (edges[:-1] + edges[1:]) / 2
+        words = {"ha": "right", "va": "center", "size": 6.5, "color": MUTED, "linespacing": 1.0}
+        ax.text(-0.05 / width, (1 + bar) / 2, "log\ncount", transform=ax.transAxes, **words)
         # One collection: a patch per bar would take a third of the time of the whole picture.
         foot = bar + 0.06
         corners = [

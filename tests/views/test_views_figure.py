@@ -127,6 +127,14 @@ def test_names_are_text_and_not_mathematics(name: str, words: str) -> None:
     assert [text.get_parse_math() for text in named] == [False, False]  # the title's, and the row's
 
 
+def test_bars_on_a_colour_scale_say_that_they_are_logarithmic() -> None:
+    size, draw = drawing([pair_model(np.arange(2000.0).reshape(40, 50), name="x")], "")
+    with own_settings():
+        page = Page(*size)
+        draw(page)
+    assert [text.get_text() for ax in page.figure.axes for text in ax.texts].count("log\ncount") == 1
+
+
 def test_rows_are_stacked() -> None:
     models = [pair_model(np.arange(3.0), name="a"), pair_model(np.zeros((9, 9)), name="b")]
     heights = [page_size([model])[1] for model in models]

@@ -23,6 +23,17 @@ function written(x, digits = 6) {
   return String(Number(x.toPrecision(digits)));
 }
 
+/** Numbers of an axis, with as many digits as tell them apart. */
+function told(values, digits = 4) {
+  const sorted = [...values].sort((a, b) => a - b), gap = Math.min(...sorted.slice(1).map((v, i) => v - sorted[i]));
+  for (let more = digits; more < 17; more++) {
+    // Many digits with an exponent are hard to compare.
+    const said = values.map(v => more > digits && Math.abs(v) >= 1e6 && Math.abs(v) < 1e15 ? String(Number(v.toPrecision(more))) : written(v, more));
+    if (!Number.isFinite(gap) || said.every((one, i) => Math.abs(Number(one) - values[i]) <= 0.1 * gap)) return said;
+  }
+  return values.map(String);
+}
+
 /** A number as the still picture writes it: whole numbers in full. */
 function inFull(x, digits) {
   const size = Math.abs(x);
@@ -204,6 +215,8 @@ function colourScale(g, panel, palette, box) {
     g.fillStyle = cssOf(palette[Math.min(i * 4 + 2, STEPS)]);
     g.fillRect(x0, snap(base - 1 - height), x1 - x0, snap(base - 1) - snap(base - 1 - height));
   }
+  text(g, "log", box.x - 5, base - 23, { align: "right", size: 9.5 });
+  text(g, "count", box.x - 5, base - 12, { align: "right", size: 9.5 });
   g.imageSmoothingEnabled = true;
   g.drawImage(rampOf(palette), box.x, base + 1, box.w, BAR);
   g.strokeStyle = g.inks.line; g.lineWidth = 1;
@@ -215,13 +228,15 @@ function colourScale(g, panel, palette, box) {
   let taken = -Infinity;
   const inside = panel.scale.ticks(Math.max(3, box.w / 62)).sort((a, b) => a - b);
   const zero = panel.scale.lo <= 0 && panel.scale.hi >= 0 ? box.x + panel.scale.place(0) * box.w : null;
-  for (const value of inside) {
-    const x = box.x + panel.scale.place(value) * box.w;
-    if (value !== 0 && ((zero !== null && Math.abs(x - zero) < 24) || x - taken < 34)) continue;
+  const said = told(inside);
+  g.font = `11px ${g.fonts.sans}`;
+  inside.forEach((value, i) => {
+    const x = box.x + panel.scale.place(value) * box.w, room = Math.max(34, g.measureText(said[i]).width + 6);
+    if (value !== 0 && ((zero !== null && Math.abs(x - zero) < 24) || x - taken < room)) return;
     if (value !== 0) line(g, x, base + BAR + 1, x, base + BAR + 4, g.inks.muted, 0.8);
-    text(g, written(value, 4), x, base + BAR + 6, { colour: value === 0 ? g.inks.ink : undefined, whole: true });
+    text(g, said[i], x, base + BAR + 6, { colour: value === 0 ? g.inks.ink : undefined, whole: true });
     taken = x;
-  }
+  });
   if (zero !== null) line(g, zero, base - 5, zero, base + BAR + 5, g.inks.ink, 1.4);
 }
 
@@ -391,7 +406,10 @@ class View {
   get vectors() { return this.frame.panels[1]?.layers > 1; }
   get overlay() { return this.local.overlay === "arrows" && !this.vectors ? "none" : this.local.overlay; }
 
-  setLocal(name, value) { this.local[name] = value; this.placed = null; this.repaint(); }
+  setLocal(name, value) {
+    this.local[name] = value; this.placed = null; this.repaint();
+    if (this.frame) this.askDetail();
+  }
 
   setLook(name, value) {
     if (name === "values") { this.look = { ...this.look, values: value }; this.repaint(); }
@@ -766,10 +784,12 @@ class View {
         text(g, name, at + 13, box.y - 15, { align: "left", mono: true });
         at += 25 + g.measureText(name).width;
       });
-      for (const t of scale.ticks(Math.max(2, box.h / 30))) {
+      const ticks = scale.ticks(Math.max(2, box.h / 30));
+      told(ticks).forEach((said, i) => {
+        const t = ticks[i];
         line(g, box.x, y(t), box.x + box.w, y(t), t === 0 ? g.inks.muted : g.inks.line, t === 0 ? 1 : 0.7);
-        text(g, written(t, 4), box.x - 6, y(t), { align: "right", base: "middle" });
-      }
+        text(g, said, box.x - 6, y(t), { align: "right", base: "middle" });
+      });
       g.save(); g.beginPath(); g.rect(box.x, box.y - 2, box.w, box.h + 4); g.clip();
       for (let layer = 0; layer < p.layers; layer++) {
         const low = p.low.subarray(layer * n, layer * n + n), high = p.high ? p.high.subarray(layer * n, layer * n + n) : null;
@@ -797,10 +817,11 @@ class View {
     const box = s.layout.boxes[0], { c0, c1 } = this.zoom, n = panel.width, few = n <= FEW, slope = panel.role === "gradient";
     const { zero, scale } = stemsOf(panel, few ? 0.2 : 0.1), y = this.heightIn(box, s.i), soft = SOFT[g.inks.dark ? 1 : 0];
     const room = box.w / (c1 - c0), x = i => box.x + (i + 0.5 - c0) * room, foot = zero ? y(0) : 0;
-    if (!few) for (const t of scale.ticks(4)) {
-      line(g, box.x, y(t), box.x + box.w, y(t), g.inks.line, 0.7);
-      text(g, written(t, 4), box.x - 6, y(t), { align: "right", base: "middle" });
-    }
+    const ticks = few ? [] : scale.ticks(4);
+    told(ticks).forEach((said, i) => {
+      line(g, box.x, y(ticks[i]), box.x + box.w, y(ticks[i]), g.inks.line, 0.7);
+      text(g, said, box.x - 6, y(ticks[i]), { align: "right", base: "middle" });
+    });
     g.save(); g.beginPath(); g.rect(box.x, box.y - 5, box.w, box.h + 10); g.clip();
     if (zero) line(g, box.x, foot, box.x + box.w, foot, g.inks.muted);
     else this.curve(g, panel.low, null, x, y, soft[0], 0);
@@ -881,7 +902,7 @@ class View {
       if (this.frame.kind === "line") { this.lineCursor(g, s, at); continue; }
       const panel = this.frame.panels[s.i];
       for (const box of s.layout.boxes) this.crosshair(g, box, at, panel.mode === "signed" && !g.inks.dark);
-      if (s.layout.profile) this.profileOf(g, s, panel, at);
+      if (s.layout.profile) this.profileOf(g, s, at);
       if (s.layout.scale) this.pointer(g, panel, s.layout.scale, at);
     }
   }
@@ -928,25 +949,37 @@ class View {
     }
   }
 
-  profileOf(g, s, panel, { row, column }) {
-    const box = s.layout.profile, byRow = this.local.profile === "row", [down, across] = this.frame.steps, z = this.zoom;
+  /** The frame that has the elements in sight most finely. */
+  closest() {
+    const d = this.detail, z = this.zoom;
+    const covers = d && d.rows[0] <= z.r0 && d.rows[1] >= z.r1 && d.columns[0] <= z.c0 && d.columns[1] >= z.c1;
+    return covers ? d : this.frame;
+  }
+
+  profileOf(g, s, { row, column }) {
+    const of = this.closest(), panel = of.panels[s.i], { codes, numbers, width, height } = panel, [down, across] = of.steps;
+    const box = s.layout.profile, byRow = this.local.profile === "row", z = this.zoom;
     const lo = byRow ? z.c0 : z.r0, hi = byRow ? z.c1 : z.r1, step = byRow ? across : down;
-    const x = i => box.x + (i - lo) / (hi - lo) * box.w, y = t => box.y + box.h - t * box.h;
+    const exact = numbers && (panel.mode || "signed") === "signed", bars = panel.layers === 1 && panel.mode === "signed";
+    const number = i => codes[i] <= STEPS ? clamp(exact ? numbers[i] : panel.scale.number(codes[i] / STEPS), panel.scale.lo, panel.scale.hi) : NaN;
+    const at = Math.floor(((byRow ? row : column) - of[byRow ? "rows" : "columns"][0]) / (byRow ? down : across));
+    const begin = of[byRow ? "columns" : "rows"][0], first = Math.max(0, Math.floor((lo - begin) / step));
+    const last = Math.min(byRow ? width : height, Math.ceil((hi - begin) / step));
+    const lines = Array.from({ length: panel.layers }, (_, layer) => Array.from({ length: last - first }, (_, i) =>
+      number(byRow ? (layer * height + at) * width + first + i : (layer * height + first + i) * width + at)));
+    // What is in sight of the line has all of the height; bars stand on zero.
+    const seen = [...lines.flat().filter(v => v === v), ...(bars ? [0] : [])], least = Math.min(...seen), most = Math.max(...seen);
+    const scale = most > least ? scaleOf({ lo: least, hi: most, soft: panel.soft }) : panel.scale;
+    const x = i => box.x + (i - lo) / (hi - lo) * box.w, y = v => box.y + box.h - scale.place(v) * box.h, ends = [scale.lo, scale.hi];
     g.strokeStyle = g.inks.line; g.lineWidth = 1; g.strokeRect(box.x - 0.5, box.y - 0.5, box.w + 1, box.h + 1);
-    const zero = panel.scale.place(0);
-    if (panel.scale.lo <= 0 && panel.scale.hi >= 0) line(g, box.x, y(zero), box.x + box.w, y(zero), g.inks.muted, 0.8);
-    for (const v of [panel.scale.lo, panel.scale.hi]) text(g, written(v, 3), box.x - 5, y(panel.scale.place(v)), { align: "right", base: "middle", size: 10 });
+    if (scale.lo <= 0 && scale.hi >= 0) line(g, box.x, y(0), box.x + box.w, y(0), g.inks.muted, 0.8);
     g.save(); g.beginPath(); g.rect(box.x, box.y - 1, box.w, box.h + 2); g.clip();
-    for (let layer = 0; layer < panel.layers; layer++) {
-      const points = [];
-      for (let i = Math.floor(lo / step) * step; i < hi; i += step) {
-        const code = byRow ? this.codeAt(panel, layer, row, i) : this.codeAt(panel, layer, i, column);
-        points.push([x(i + step / 2), code <= STEPS ? y(code / STEPS) : NaN]);
-      }
-      const colour = panel.layers > 1 ? g.inks.components[layer % 4] : panel.mode !== "signed" ? g.inks.value : null;
+    lines.forEach((line_, layer) => {
+      const points = line_.map((v, i) => [x(begin + (first + i + 0.5) * step), y(v)]);
+      const colour = panel.layers > 1 ? g.inks.components[layer % 4] : bars ? null : g.inks.value;
       if (!colour) for (const [sign_, c] of [[1, ORANGE], [-1, BLUE]]) {
         g.fillStyle = c;
-        const w = Math.max(1, box.w / points.length + 0.5), z0 = y(zero);
+        const w = Math.max(1, box.w * step / (hi - lo) + 0.5), z0 = y(0);
         for (const [px, py] of points) if ((z0 - py) * sign_ > 0) g.fillRect(px - w / 2, Math.min(py, z0), w, Math.abs(py - z0));
       } else {
         g.strokeStyle = colour; g.lineWidth = 1.5; g.beginPath();
@@ -954,9 +987,15 @@ class View {
         for (const [px, py] of points) { if (py !== py) open = false; else { if (open) g.lineTo(px, py); else g.moveTo(px, py); open = true; } }
         g.stroke();
       }
-    }
+    });
     line(g, x((byRow ? column : row) + 0.5), box.y, x((byRow ? column : row) + 0.5), box.y + box.h, g.inks.muted);
     g.restore();
+    told(ends, 3).forEach((said, k) => {
+      g.font = `10px ${g.fonts.sans}`;
+      // Half of a number would be read as another one: long ones stand in the box.
+      if (g.measureText(said).width <= box.x - 5) text(g, said, box.x - 5, y(ends[k]), { align: "right", base: "middle", size: 10 });
+      else text(g, said, box.x + 4, y(ends[k]) + (k ? 3 : -2), { align: "left", base: k ? "top" : "bottom", size: 10 });
+    });
     if (!byRow) for (const i of counted(lo, hi - 1, 6)) text(g, i, x(i + 0.5), box.y + box.h + 3, { size: 10 });
   }
 
@@ -1075,8 +1114,10 @@ class View {
   /** Ask for the elements in sight where the picture shows only some of them. */
   askDetail() {
     clearTimeout(this.later);
-    const reduced = this.frame.kind === "line" ? this.frame.panels[0].upper : Math.max(...this.frame.steps) > 1;
-    if (!reduced || !this.zoomed()) { if (!this.zoomed()) this.detail = null; return; }
+    // Colours are too coarse for the profile of a small part of their scale.
+    const coarse = this.frame.kind === "line" ? this.frame.panels[0].upper
+      : Math.max(...this.frame.steps) > 1 || (this.local.profile !== "off" && !this.frame.exact);
+    if (!coarse || !this.zoomed()) { if (!this.zoomed()) this.detail = null; return; }
     this.later = setTimeout(() => {
       const z = this.zoom;
       this.windowId = (this.windowId ?? 0) + 1;
