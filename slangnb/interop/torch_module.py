@@ -106,6 +106,7 @@ class SlangModule(_Fields):
         self._reduce = reduce
         self._free = tuple(name for name in types if name not in params)
 
+    @torch.compiler.disable  # here, and not only at the launch: each of our functions above would be a graph break
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function; positional arguments are those parameters that are not among `params`, in order."""
         name = self._of.function.info.name

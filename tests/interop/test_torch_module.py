@@ -159,3 +159,17 @@ def test_a_mean_of_vectors_is_that_of_the_elements(session: Any) -> None:
 def test_reduce_by_another_word(m: Any) -> None:
     with pytest.raises(sn.CallError, match="'sum' or 'mean'"):
         sn.torch.SlangModule(m.odd, {}, reduce="max")
+
+
+def test_one_graph_break_under_torch_compile(session: Any) -> None:
+    counters = pytest.importorskip("torch._dynamo.utils").counters
+    f = session.compile("[Differentiable] float f(float a, float x) { return a * x * x; }").f
+    layer = sn.torch.SlangModule(f, {"a": 2.0})
+    torch._dynamo.reset()
+    counters.clear()
+    compiled = torch.compile(lambda x: layer(x).sum() * 2, backend="eager")
+    for _ in range(4):
+        assert compiled(torch.tensor([1.0, 2.0])).item() == 20
+    assert sum(counters["graph_break"].values()) == 1
+    compiled(torch.tensor([1.0, 2.0])).backward()
+    assert layer.a.grad.item() == 10
