@@ -3,7 +3,8 @@
 What Python does in torch's backward threads takes some three times as long as in the caller's thread, so that a second
 launch there costs more than a small kernel. The gradients are those of the sum of all results. A backward pass whose
 seed is one number for all elements, as it is after ``sum()`` and ``mean()``, multiplies them with it; another seed
-goes the usual way.
+goes the usual way. What a person writes to a tensor by ``x.data`` between the two passes, which
+torch does not notice, the usual way reads, and this one does not.
 """
 
 from __future__ import annotations

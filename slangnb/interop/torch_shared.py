@@ -195,6 +195,7 @@ class DeviceCall:
             raise compiled_again(self.function.info.name)
         refuse_batched(self.function.info.name, seeds)
         self.watch.look(lambda: self._named(arguments, tensors, seen))
+        at = self._placed_again(arguments, tensors)
         scaled = given.gradients(wanted, seeds[0]) if given is not None else None
         if scaled is not None:
             return scaled
@@ -210,7 +211,6 @@ class DeviceCall:
             held.append(seed)
         if not held:
             return [None] * len(tensors)
-        at = self._placed_again(arguments, tensors)
         # Torch's hooks may give other tensors back than those of the forward pass.
         layouts = [layout_of(t) for t in tensors]
         key = (wanted, *marks, *layouts)
