@@ -162,7 +162,8 @@ def second_derivative(name: str) -> GradientError:
     return GradientError(
         f"{name}: torch cannot differentiate the gradient of a Slang function again",
         function=name,
-        remedy=f"use sn.hvp({name}, wrt=...) for products with the second derivative",
+        remedy=f"use sn.hvp({name}, wrt=...) for products with the second derivative; for the derivative by what the "
+        f"result is multiplied with, sn.jvp({name}, primals, tangents)",
     )
 
 

@@ -115,3 +115,13 @@ def test_batched_gradients_are_refused(f: Any, earlier: int) -> None:
         torch.autograd.functional.jacobian(f, x, vectorize=True)
     jacobian: Any = torch.autograd.functional.jacobian(f, x)
     assert torch.allclose(jacobian.diagonal(), 3 * x.detach() ** 2)
+
+
+def test_the_derivative_of_a_gradient_by_a_factor_of_the_result(f: Any) -> None:
+    x, w = numbers(3).requires_grad_(), torch.tensor(2.0, requires_grad=True)
+    (gradient,) = torch.autograd.grad((w * f(x)).sum(), x, create_graph=True)
+    with pytest.raises(sn.GradientError, match="cannot differentiate the gradient") as caught:
+        torch.autograd.grad(gradient.sum(), w)
+    assert "what the result is multiplied with, sn.jvp(cube, primals, tangents)" in str(caught.value.remedy)
+    _, found = sn.jvp(f, {"x": x.detach()}, {"x": torch.ones(3)})  # as the remedy says
+    assert found.sum().item() == pytest.approx(3 * (x**2).sum().item())
