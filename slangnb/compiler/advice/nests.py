@@ -9,7 +9,7 @@ in a loop, do not count.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from slangnb.compiler.advice.loops import Loop, differentiable, functions, inside, loops, most_rounds, rounds
@@ -32,7 +32,7 @@ class MixedUp:
     remedy: str
 
 
-def mixed_up(tokens: Tokens, declared: list[Declaration]) -> Iterator[MixedUp]:
+def mixed_up(tokens: Tokens, declared: Sequence[Declaration]) -> Iterator[MixedUp]:
     """Yield what to warn of in the differentiable functions, each loop once."""
     for function in filter(differentiable, functions(declared)):
         warned = -1

@@ -8,7 +8,7 @@ where it comes out of a function. Types are told from the text alone: what is no
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from slangnb.compiler.advice.loops import Loop, differentiable, functions, inside, loops
@@ -34,7 +34,7 @@ class Splat:
     remedy: str
 
 
-def splats(tokens: Tokens, declared: list[Declaration]) -> Iterator[Splat]:
+def splats(tokens: Tokens, declared: Sequence[Declaration]) -> Iterator[Splat]:
     """Yield what to warn of in the differentiable functions, each variable once.
 
     Examples

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from slangnb.compiler.reading.declarations import declarations
@@ -26,7 +26,7 @@ class Uniform:
     better: str
 
 
-def ignored_values(tokens: Tokens, declared: list[Declaration]) -> Iterator[Uniform]:
+def ignored_values(tokens: Tokens, declared: Sequence[Declaration]) -> Iterator[Uniform]:
     """Yield the uniforms of a text that have an initial value.
 
     Parameters
