@@ -125,7 +125,7 @@ def fits(t: slangpy.Tensor) -> bool:
     return extent(t.shape.as_tuple(), t.strides.as_tuple(), t.offset) * t.dtype.buffer_layout.stride <= t.storage.size
 
 
-def check_open(t: slangpy.Tensor, name: str = "a tensor") -> None:
+def check_open(t: slangpy.Tensor, name: str = "") -> None:
     """Refuse a tensor whose device was closed: reading it would end the process.
 
     Raises
@@ -134,7 +134,7 @@ def check_open(t: slangpy.Tensor, name: str = "a tensor") -> None:
     """
     if t.device.slang_session is None:
         raise CallError(
-            f"the device of {name} was closed, and its numbers with it",
+            f"{name and f'{name} is '}a tensor of a device that was closed: its numbers are gone",
             remedy="run the cells that make it again",
         )
 

@@ -73,8 +73,12 @@ def test_normalize_of_short_vectors(module: Any, length: float, right: bool) -> 
         np.testing.assert_allclose(found, expected, rtol=1e-4)
 
 
-@pytest.mark.parametrize(("x", "known"), [(1.01e-6, 0.5 / math.sqrt(1.01e-6)), (0.99e-6, 0.0), (1e-10, 0.0)])
-def test_pow_below_1e6(module: Any, x: float, known: float) -> None:
-    xs = np.array([0.25, x], np.float32)
-    _, found = sn.jvp(module.power, {"x": xs}, {"x": np.float32(1)})
-    np.testing.assert_allclose(found, [1, known], rtol=1e-5)
+def test_pow_below_1e6(module: Any) -> None:
+    """It is 0 there, in both modes; slangnb sees it where the value is lost, too, also at a later call."""
+    x = 1.01e-6
+    _, found = sn.jvp(module.power, {"x": np.array([0.25, x], np.float32)}, {"x": np.float32(1)})
+    np.testing.assert_allclose(found, [1, 0.5 / math.sqrt(x)], rtol=1e-5)
+    with pytest.raises(sn.GradientError, match="below 1e-6"):
+        sn.jvp(module.power, {"x": np.array([0.25, 0.99e-6], np.float32)}, {"x": np.float32(1)})
+    _, found = sn.jvp(module.power, {"x": np.array([0.25, 1e-10], np.float32)}, {"x": np.float32(1)})
+    assert found.tolist() == [1, 0]

@@ -295,4 +295,4 @@ def test_closed_devices_are_a_sentence(session: Any) -> None:
     assert done.returncode == 0, done.stderr
     lines = [line for line in done.stdout.splitlines() if "was closed" in line]
     assert len(lines) == 6
-    assert "the device of tensor was closed, and its numbers with it" in lines[0]
+    assert "tensor is a tensor of a device that was closed: its numbers are gone" in lines[0]
