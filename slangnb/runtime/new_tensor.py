@@ -46,7 +46,7 @@ def as_array(data: Any, grad: bool = False) -> np.ndarray:
             array = array.astype(np.float32)
         elif array.dtype.kind in "iu" and -(2**31) <= array.min(initial=0) <= array.max(initial=0) < 2**31:
             array = array.astype(np.int32)
-    if array.dtype.kind in "OSUV":
+    if array.dtype.kind in "OSU":
         what, remedy = _no_numbers(data)
         raise CallError(f"a tensor holds numbers, not {what}", remedy=remedy)
     if array.dtype.kind == "b":
