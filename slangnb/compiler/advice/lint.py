@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from slangnb.compiler.advice.division import whole_divisions
+from slangnb.compiler.advice.local_arrays import large_arrays
 from slangnb.compiler.advice.loops import differentiable, functions, inside, loops, most_rounds, rounds
 from slangnb.compiler.advice.nests import mixed_up
 from slangnb.compiler.advice.powers import power, whole
@@ -83,6 +84,7 @@ def lint(source: Source) -> tuple[Diagnostic, ...]:
         _fields,
         _divisions,
         _uniforms,
+        _large_arrays,
     )
     return tuple(sorted((d for rule in rules for d in rule(text)), key=lambda d: (d.line, d.column)))
 
@@ -333,6 +335,17 @@ def _uniforms(text: _Text) -> Iterator[Diagnostic]:
         if not found.setting:
             what = "functions that read a tbuffer may crash the compiler when they are called."
         yield text.warn(found.start, len(found.name), what, found.better)
+
+
+def _large_arrays(text: _Text) -> Iterator[Diagnostic]:
+    for found in large_arrays(text.tokens, text.declared):
+        token = text.tokens.items[found.token]
+        yield text.warn(
+            token.start,
+            len(token.text),
+            f"each thread has its own {token.text}, of {found.size >> 10} kB: calls may never end.",
+            "pass a tensor, as in `Tensor<float, 1> table`, or keep less at a time",
+        )
 
 
 def _operand(expression: str) -> str:
