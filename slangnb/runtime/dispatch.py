@@ -22,6 +22,7 @@ from slangnb.runtime.known_faults import check_branch_reads, check_doubles, grad
 from slangnb.runtime.listed import has_lists, with_arrays
 from slangnb.runtime.own import OwnRecent, can_be_own, own_launch, own_recent, refuse_lost_gradients, wants_own
 from slangnb.runtime.plan import Plan, Recent, make_plan, remember, sizes_of
+from slangnb.runtime.saying import warn_once
 from slangnb.runtime.target import Step, Target
 from slangnb.runtime.translate import call_error
 from slangnb.runtime.typed import call_to_audit, in_double
@@ -32,6 +33,11 @@ if TYPE_CHECKING:
 
     from slangnb.runtime.function import Function
 
+#: Bools take four bytes there, which it takes for four bools.
+UNREADABLE = (
+    "gives a tensor of bool, which other functions take, but whose to_numpy() is wrong in SlangPy 0.43; pass numpy "
+    "arrays, or let it return int"
+)
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
 
@@ -121,6 +127,12 @@ class Dispatch:
         run = self._own if ours else self._by_slangpy
         result = run(plan, args, kwargs, accumulate)
         self._plans[key] = plan
+        if (
+            type(result) is tensor_class()
+            and result.dtype.full_name == "bool"
+            and result.dtype.buffer_layout.stride > 1
+        ):
+            warn_once(target, f"{target.info.name} {UNREADABLE}", kind=UserWarning)
         if self.is_backward and bound is not None and not ours:
             look_at_gradients(target, bound)
         return result

@@ -22,12 +22,12 @@ def warn(message: str, kind: type[Warning] = GradientWarning) -> None:
     warnings.warn(message, kind, stacklevel=_depth())
 
 
-def warn_once(target: Target, message: str, key: str = "") -> None:
-    """Warn of a gradient, if this was not said before of what the name means now; `key` stands for like messages."""
+def warn_once(target: Target, message: str, key: str = "", kind: type[Warning] = GradientWarning) -> None:
+    """Warn, if this was not said before of what the name means now; `key` stands for like messages."""
     about = target.maker.module, key or message
     if about not in target.session.said:
         target.session.said.add(about)
-        warn(message)
+        warn(message, kind)
 
 
 def _depth() -> int:

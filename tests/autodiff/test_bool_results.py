@@ -30,9 +30,21 @@ def test_arrays_give_an_array(module: Any) -> None:
 
 
 @pytest.mark.parametrize("times", [1, 1 << 16])  # by SlangPy's kernel, and by ours
+@pytest.mark.filterwarnings("ignore:negative gives a tensor of bool")
 def test_tensors_give_one_for_other_kernels(module: Any, times: int) -> None:
     made = module.negative(sn.tensor(np.tile(X, times)))
     assert module.seven(made, _result="numpy").tolist() == [7, 1, 7] * times
+
+
+def test_a_tensor_that_reads_wrong_is_warned_of_once(session: Any) -> None:
+    if session.backend.name == "cuda":
+        pytest.skip("bools take one byte there")
+    g = session.compile("bool tiny(float x) { return x < 0.1; }").tiny
+    with pytest.warns(UserWarning, match=r"^tiny gives a tensor of bool, which other functions take") as said:
+        g(sn.tensor(X))
+        g(sn.tensor(X))
+        g(x=sn.tensor(X))
+    assert len(said) == 1
 
 
 def test_vectors_are_refused(module: Any) -> None:

@@ -93,6 +93,7 @@ def test_a_result_that_shares_memory_with_an_input_is_refused(session: Any) -> N
     assert x.to_numpy().tolist() == [1, 2, 3]
 
 
+@pytest.mark.filterwarnings("ignore:gt gives a tensor of bool")
 def test_bool_results(session: Any) -> None:
     m = session.compile("bool gt(float x) { return x > 1; } int as_int(bool b) { return b ? 1 : 0; }")
     x = f32(0, 1, 2, 3)
