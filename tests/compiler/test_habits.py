@@ -40,7 +40,8 @@ CASES = {
         "float3 f(float3 v)\n{\n    w = v * v;\n    return w;\n}", 4, "write `var w = v * v;`",
         "float3 f(float3 v)\n{\n    var w = v * v;\n    return w;\n}",
     ),
-    "no type": ("float f(x)\n{\n    return x * x;\n}", 2, "write its type: `float x`", F),
+    # A name that no other cell of the shared session has.
+    "no type": ("float f(width)\n{\n    return width * width;\n}", 2, "write its type: `float width`", F),
     "as": ("import numpy as np\n" + F, 2, PYTHON, F),
     "from": ("from math import sin\n" + F, 2, PYTHON, F),
     "module of Python": ("import numpy;\n" + F, 2, PYTHON, F),
@@ -131,9 +132,9 @@ def test_a_list_in_parentheses_is_warned_of_once(session: Any) -> None:
 
 def test_slangs_own_files_are_not_shown(session: Any) -> None:
     with pytest.raises(sn.CompileError) as caught:
-        session.compile("float f(float x) { return max(x, 0, 1); }")
+        session.compile("float f(float x) { return atan2(x, 0, 1); }")
     (d,) = caught.value.diagnostics
-    assert d.remedy == "it takes 2 arguments: write `max(a, b)`" and d.notes == ()
+    assert d.remedy == "it takes 2 arguments: write `atan2(y, x)`" and d.notes == ()
 
 
 @pytest.mark.parametrize(
