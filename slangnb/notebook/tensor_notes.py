@@ -45,22 +45,24 @@ def tensor_note(error: BaseException | None) -> str:
     --------
     >>> tensor_note(TypeError("bad operand type for unary -: 'Tensor'"))[:49]
     'note: a tensor lives on the device: `x.to_numpy()'
+    >>> tensor_note(TypeError("bad operand type for abs(): 'slangpy.native_func.Tensor'"))[:49]
+    'note: a tensor lives on the device: `x.to_numpy()'
     >>> tensor_note(TypeError("'int' object is not callable"))
     ''
     """
-    said = ""
+    # From Python 3.12 on, SlangPy's types have their modules in these words.
+    text, said = str(error).replace("slangpy.native_func.Tensor", "Tensor"), ""
     if isinstance(error, AttributeError) and type(error.obj).__module__.startswith("slangpy"):
-        found = _ATTRIBUTE.fullmatch(str(error).partition(". Did you mean")[0])
+        found = _ATTRIBUTE.fullmatch(text.partition(". Did you mean")[0])
         said = _attribute(found.group(1), dir(error.obj)) if found else ""
     elif isinstance(error, TypeError):
-        text = str(error)
         if text == _ASSIGNED:
             said = "a tensor is written as a whole: change an array, and give it to `x.copy_from_numpy(array)`"
-        elif _OPERATION.fullmatch(text) or _NUMPY.match(text):
+        elif _OPERATION.fullmatch(text) or _NUMPY.match(str(error)):
             said = _GENERAL
         elif _PARAMETER.fullmatch(text):
             said = _VALUE
-    elif isinstance(error, RuntimeError) and str(error).startswith(_SMALL):
+    elif isinstance(error, RuntimeError) and text.startswith(_SMALL):
         said = "SlangPy copies the bytes: give it the tensor's own shape and type, as in `np.ones(3, np.float32)`"
     return f"note: {said}" if said else ""
 
