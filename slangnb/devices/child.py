@@ -68,7 +68,7 @@ class Compiler:
                 elif "function" in request:
                     self._build(request)
             except slangpy_errors() as error:
-                return "error", f"{log.text()}\n{error}".lstrip("\n")
+                return "error", log.before(error)
             return "ok", log.text()
 
     def _load(self, name: str, text: str, link: list[str]) -> None:

@@ -59,6 +59,10 @@ class Messages:
     def __init__(self, file: _LogFile) -> None:
         self._file, self._start = file, file.size()
 
+    def before(self, error: Exception) -> str:
+        """Give them all, and what is raised after them."""
+        return f"{self.text()}\n{error}".lstrip("\n")
+
     def text(self) -> str:
         """Give them all."""
         return warnings_in(self._file.since(self._start).decode(errors="replace"))

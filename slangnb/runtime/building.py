@@ -113,7 +113,7 @@ class Builder:
                     program = self.device.link_program([made, *needed], [made.entry_point(entry)])
                     self._kernels[name] = self.device.create_compute_kernel(program)
                 except slangpy_errors() as error:
-                    raise compile_error(f"{log.text()}\n{error}".lstrip("\n"), self.sources) from error
+                    raise compile_error(log.before(error), self.sources) from error
         return self._kernels[name]
 
     def result(self, unit: Unit) -> tuple[Loaded, ModuleInfo]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from slangnb.errors import CallError
 from slangnb.runtime.new_tensor import tensor
 from slangnb.runtime.parameter import Parameter
@@ -43,14 +41,9 @@ def _joined(name: str, thing: Any, gradient: Any) -> Any:
     import slangpy as spy
 
     value = thing.value if isinstance(thing, Parameter) else thing
-    value, gradient = (t if isinstance(t, spy.Tensor) else tensor(_float(t)) for t in (value, gradient))
+    value, gradient = (t if isinstance(t, spy.Tensor) else tensor(t, dtype="float") for t in (value, gradient))
     shapes = [(*t.shape.as_tuple(), t.dtype.full_name) for t in (value, gradient)]
     if shapes[0] != shapes[1]:
         said = [f"{shape[-1]} {shape[:-1]}" for shape in shapes]
         raise CallError(f"the gradient of {name!r} is {said[1]}, its value {said[0]}")
     return value.with_grads(grad_out=gradient, zero=False)
-
-
-def _float(numbers: Any) -> Any:
-    found = np.asarray(numbers) if isinstance(numbers, float | int | list | tuple) else numbers
-    return found.astype(np.float32) if isinstance(found, np.ndarray | np.generic) else found

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from slangnb.compiler.advice.lint import PRINTING, SHAPE, logical
-from slangnb.compiler.advice.loops import inside, loops, rounds
+from slangnb.compiler.advice.loops import inside, is_unrolled, loops, rounds
 from slangnb.compiler.reading.calls import reached
 from slangnb.compiler.reading.declared import Declaration
 from slangnb.compiler.reading.scan import Positions
@@ -174,8 +174,7 @@ def _too_long(suspect: _Suspect) -> Iterator[str]:
     tokens = suspect.tokens
     for loop in loops(tokens, suspect.body):
         count = rounds(tokens, loop)
-        unrolled = any(tokens.words(a, b).startswith("ForceUnroll") for a, b in loop.attributes)
-        if unrolled and count and count >= _MANY_ROUNDS:
+        if is_unrolled(tokens, loop) and count and count >= _MANY_ROUNDS:
             yield (
                 f"[ForceUnroll] at line {suspect.at(loop.offset)} unrolls {count} rounds: "
                 f"write `[MaxIters({count})]` instead."

@@ -48,6 +48,11 @@ def differentiable(function: Declaration) -> bool:
     return any(a in ("Differentiable", "BackwardDifferentiable") for a in function.attributes)
 
 
+def is_unrolled(tokens: Tokens, loop: Loop) -> bool:
+    """Tell whether a loop is marked ``[ForceUnroll]``."""
+    return any(tokens.text(start) == "ForceUnroll" for start, _ in loop.attributes)
+
+
 def inside(tokens: Tokens, function: Declaration) -> range:
     """Give the indices of the tokens in a function's body."""
     start, stop = function.body

@@ -12,7 +12,16 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from slangnb.compiler.advice.loops import Loop, differentiable, functions, inside, loops, most_rounds, rounds
+from slangnb.compiler.advice.loops import (
+    Loop,
+    differentiable,
+    functions,
+    inside,
+    is_unrolled,
+    loops,
+    most_rounds,
+    rounds,
+)
 from slangnb.compiler.reading.declared import Declaration
 from slangnb.compiler.reading.tokens import Tokens
 
@@ -64,7 +73,7 @@ def nested(tokens: Tokens, where: range) -> Iterator[tuple[Loop, Loop]]:
     """
     around: list[Loop] = []
     for loop in loops(tokens, where):
-        if any(tokens.text(start) == "ForceUnroll" for start, _ in loop.attributes):
+        if is_unrolled(tokens, loop):
             continue
         around = [outer for outer in around if loop.body[0] <= outer.body[1]]
         yield from ((outer, loop) for outer in around)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from slangnb.compiler.advice.loops import Loop, differentiable, functions, inside, loops
+from slangnb.compiler.advice.loops import Loop, differentiable, functions, inside, is_unrolled, loops
 from slangnb.compiler.reading.declared import Declaration
 from slangnb.compiler.reading.tokens import Tokens
 
@@ -76,7 +76,7 @@ class _Body:
     def found(self) -> Iterator[Splat]:
         said: set[str] = set()
         for loop in loops(self.tokens, self.where):
-            if any(self.tokens.text(start) == "ForceUnroll" for start, _ in loop.attributes):
+            if is_unrolled(self.tokens, loop):
                 continue
             for name in self._assigned(loop):
                 use = None if name in said else self._use(name, loop.body[1])

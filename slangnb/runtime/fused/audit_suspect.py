@@ -67,22 +67,28 @@ class Suspect:
     indexes: bool
     endless: bool
     half: bool
-    tensors: bool = False
-    places: bool = False
-    nested: bool = False
+    tensors: bool
+    places: bool
+    nested: bool
 
     @classmethod
     def of(cls, signature: Signature, text: str, hidden: bool) -> Suspect:
         """Look at the text of a function and of what it calls; `hidden` says that it may hide loops."""
         types = (signature.returns, *(p.type for p in signature.parameters))
         vectors = any(t.kind in ("vector", "matrix") and t.scalar in REAL for t in types)
-        vectors = vectors or bool(_VECTORS.search(text))
-        loops, limits = hidden or bool(LOOPS.search(text)), hidden or "MaxIters" in text
-        powers, endless, half = (bool(p.search(text)) for p in (_POW, _WHILE, _HALF))
-        half = half or any(t.scalar == "half" for t in types)
-        tensors, places = any(p.type.kind == "tensor" for p in signature.parameters), bool(_WHOLE.search(text))
-        indexes = _chooses(text) if tensors else bool(_INDEX.search(text))
-        return cls(vectors, loops, limits, powers, indexes, endless, half, tensors, places, may_mix_up(text))
+        tensors = any(p.type.kind == "tensor" for p in signature.parameters)
+        return cls(
+            vectors=vectors or bool(_VECTORS.search(text)),
+            loops=hidden or bool(LOOPS.search(text)),
+            limits=hidden or "MaxIters" in text,
+            powers=bool(_POW.search(text)),
+            indexes=_chooses(text) if tensors else bool(_INDEX.search(text)),
+            endless=bool(_WHILE.search(text)),
+            half=bool(_HALF.search(text)) or any(t.scalar == "half" for t in types),
+            tensors=tensors,
+            places=bool(_WHOLE.search(text)),
+            nested=may_mix_up(text),
+        )
 
     @property
     def is_worth_it(self) -> bool:
