@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -89,10 +90,16 @@ def fences(device: slangpy.Device) -> Fences:
     return Beacons(device) if device.info.type.name == "cuda" else Fences(device)
 
 
+@cache  # the number of cores is read from a file, which takes as long as a wait
+def _patience(software: bool) -> float:
+    if not software:
+        return PATIENCE_SECONDS
+    return PATIENCE_SOFTWARE if (os.cpu_count() or 1) > 1 else 0.0
+
+
 def wait_for(progress: Fences, mark: int, software: bool) -> None:
     """Wait until the device has come to a mark."""
-    seconds = PATIENCE_SECONDS if not software else PATIENCE_SOFTWARE if (os.cpu_count() or 1) > 1 else 0.0
-    patience = time.perf_counter() + seconds
+    patience = time.perf_counter() + _patience(software)
     pause = 2e-5
     while not progress.passed(mark):
         if time.perf_counter() > patience:

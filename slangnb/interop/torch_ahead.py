@@ -51,11 +51,11 @@ class Ahead:
         reduce = bool(call.reduce)
         if len(call.results) != 1 or call.launch.prepared.count > MOST or _is_half(call):
             return None
-        backward = Backward.prepare(call.function, call.device, named, paths, {}, reduce, not reduce, own=False)
+        backward = Backward.prepare(call.function, call.device, named, paths, {}, reduce, not reduce)
         prepared = backward.launch.prepared
         prepared.looked = True
         row = next((r for r in prepared.sums.rows.all if r.kind == "value"), None)
-        value = None if row is None else sums_way(backward.launch, row, (), DTYPES[row.scalar], own=False)
+        value = None if row is None else sums_way(backward.launch, row, (), DTYPES[row.scalar])
         return cls(call, backward, value)
 
     def run(self, arguments: Sequence[Any], tensors: Sequence[Any]) -> tuple[Any, Given]:

@@ -60,23 +60,22 @@ class Backward:
         seeds: Mapping[str, Any],
         value: bool = False,
         stores: bool = False,
-        own: bool = True,
     ) -> Backward:
         """Prepare a launch.
 
-        With `value` it sums the results as well, with `stores` it stores them. `own` as for `sums_way`.
+        With `value` it sums the results as well, with `stores` it stores them.
         """
         wrt = tuple(dict.fromkeys(path[0] for path in paths if path is not None))
         callee = find(function, (), named, "backward()")
         made = make_call(function, callee, seeds=seeds)
         launch = AddressedLaunch(made.prepare(Wish("reverse", wrt, value, stores, addressed=True)))
-        found = cls.of(function, device, launch, own)
+        found = cls.of(function, device, launch)
         found.chosen = [None if path is None else found.ways.get(path) for path in paths]
         return found
 
     @classmethod
-    def of(cls, function: Function, device: Any, launch: AddressedLaunch, own: bool = True) -> Backward:
-        """Say where the gradients of a launch will be; `own` as for `sums_way`.
+    def of(cls, function: Function, device: Any, launch: AddressedLaunch) -> Backward:
+        """Say where the gradients of a launch will be.
 
         Raises
         ------
@@ -91,7 +90,7 @@ class Backward:
             dtype = DTYPES[g.leaf.type.scalar]
             if out.by_sum:
                 row = launch.prepared.sums.rows.gradients_of(g.leaf.id)[0]
-                ways[path] = sums_way(launch, row, full, dtype, own)
+                ways[path] = sums_way(launch, row, full, dtype)
             elif g.held.kind == "array":
                 ways[path] = memory_way(len(stored))
                 stored.append((full, dtype))
@@ -141,22 +140,20 @@ def memory_way(k: int) -> Way:
     return lambda made, totals: made[k]
 
 
-def sums_way(launch: AddressedLaunch, row: Row, shape: tuple[int, ...], dtype: Any, own: bool = True) -> Way:
+def sums_way(launch: AddressedLaunch, row: Row, shape: tuple[int, ...], dtype: Any) -> Way:
     """Give the gradient of a shared leaf, or the value, from the sums; `row` is the first of its rows.
 
-    With `own` it has memory of its own, since what a person does to it in place must not reach other gradients.
+    Sums of one type lie side by side. Each is a tensor in its own right, as `data` gives it: to torch, work in place
+    on a mere view changes all views. Copies would be launches.
     """
     k = [scalar for scalar, _ in launch.totals].index(row.scalar)
     start, count = launch.prepared.sums.rows.of(row.scalar).index(row), math.prod(shape)
     alone = launch.totals[k][1] == 1
-    copies = own and launch.totals[k][1] > count
     if not shape and DTYPES[row.scalar] is dtype:
-        if copies:
-            return lambda made, totals: totals[k].select(0, start).clone()
-        return (lambda made, totals: totals[k]) if alone else (lambda made, totals: totals[k].select(0, start))
+        return (lambda made, totals: totals[k]) if alone else (lambda made, totals: totals[k].select(0, start).data)
 
     def way(made: Sequence[Any], totals: Sequence[Any]) -> Any:
-        found = (totals[k] if alone else totals[k].narrow(0, start, count)).view(shape)
-        return found.to(dtype, copy=copies) if copies or found.dtype is not dtype else found
+        found = (totals[k] if alone else totals[k].narrow(0, start, count)).view(shape).data
+        return found if found.dtype is dtype else found.to(dtype)
 
     return way
