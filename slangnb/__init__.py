@@ -25,6 +25,8 @@ if TYPE_CHECKING:
         SlangNbError,
     )
     from slangnb.notebook.extension import load_ipython_extension, unload_ipython_extension
+    from slangnb.optim.loop import optimize
+    from slangnb.optim.optimizers import SGD, Adam
     from slangnb.runtime.current import session
     from slangnb.runtime.new_tensor import tensor
     from slangnb.runtime.parameter import Parameter
@@ -46,8 +48,11 @@ _HOMES = {
     "GradientError": "slangnb.errors",
     "GradientWarning": "slangnb.errors",
     "SlangNbError": "slangnb.errors",
+    "Adam": "slangnb.optim.optimizers",
     "Parameter": "slangnb.runtime.parameter",
+    "SGD": "slangnb.optim.optimizers",
     "Session": "slangnb.runtime.session",
+    "optimize": "slangnb.optim.loop",
     "session": "slangnb.runtime.current",
     "tensor": "slangnb.runtime.new_tensor",
     "show": "slangnb.views",
@@ -57,6 +62,8 @@ _HOMES = {
 }
 
 __all__ = [
+    "SGD",
+    "Adam",
     "BackendError",
     "CallError",
     "CompileError",
@@ -71,6 +78,7 @@ __all__ = [
     "hvp",
     "jvp",
     "load_ipython_extension",
+    "optimize",
     "session",
     "show",
     "tensor",
@@ -87,7 +95,7 @@ _INSTEAD = {
     "vmap": "none is needed: called with arrays, a function runs once for each element",
     "array": "write sn.tensor(...)",
     "plot": "write sn.show(x)",
-    "optimize": "write the loop: value, grads = sn.value_and_grad(f)(...), then p.value -= 0.1 * grads['p']",
+    "minimize": "write sn.optimize(loss, params={'a': 2.0}, data={'x': x})",
     "landscape": "write sn.show(f(x, y)) for x and y on a grid, as np.meshgrid(...) makes it",
     "explore": "write sn.show(f(x)) for the values of x to look at",
     "backward": "write sn.grad(f), or f.bwds(..., _result=y)",
@@ -108,8 +116,6 @@ def _hint(name: str) -> str:
         return f"; write sn.show(x, {name}=True)"
     if name in ("zeros", "ones", "full", "arange", "linspace"):
         return f"; write sn.tensor(np.{name}(...))"
-    if name in ("Adam", "SGD", "minimize"):
-        name = "optimize"
     if name in _INSTEAD:
         return f"; {_INSTEAD[name]}"
     from difflib import get_close_matches

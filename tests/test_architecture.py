@@ -13,7 +13,7 @@ import slangnb
 
 PACKAGE = Path(slangnb.__file__).parent
 #: A folder may import what stands left of it, and itself.
-ORDER = ["errors", "compiler", "devices", "runtime", "autodiff", "interop", "views", "notebook", "cli"]
+ORDER = ["errors", "compiler", "devices", "runtime", "autodiff", "interop", "views", "optim", "notebook", "cli"]
 MODULES = sorted(PACKAGE.rglob("*.py"))
 #: Modules that import each other: a model and the figure that draws it late.
 CYCLES = [

@@ -50,18 +50,21 @@ def look(target: Target, function: str, prepared: Prepared, ran: Ran) -> None:
         return  # to read a tensor costs a wait: calls 1, 2, 4, 8 and so on show what stays wrong
     seeded = any(o.seeds for o in prepared.job.outputs)
     for out in prepared.indexed:
-        _look_at_numbers(target, function, out.given.name, ran.grads[out.given.name], seeded)
+        name = out.given.name
+        if _look_at_numbers(target, function, name, ran.grads[name], seeded or name in prepared.alive):
+            prepared.alive.add(name)
 
 
 def look_at_sizes(target: Target, function: str, prepared: Prepared, sizes: Mapping[str, float]) -> None:
     """Warn by the sums of the magnitudes of gradients, by leaf."""
     for of, size in sizes.items():
         if 0 < size < math.inf:
+            prepared.alive.add(of)
             continue
         seeded = any(o.seeds for o in prepared.job.outputs)  # a seed may well be 0
         if not math.isfinite(size):
             what, why = "is not finite everywhere", NOT_FINITE
-        elif prepared.count > 1 and size == 0 and not seeded:
+        elif prepared.count > 1 and size == 0 and not seeded and of not in prepared.alive:
             what, why = "is zero everywhere", ALL_ZERO
         else:
             continue
@@ -124,17 +127,21 @@ def look_at_gradients(target: Target, bound: Bound) -> None:
     if terms <= MOST_READ and is_zero_seed(target, bound):
         return
     for place in takers(bound, parameters=False):
-        _look_at_numbers(target, name, place.name, place.value.grad_out, seeded=False)
+        _look_at_numbers(target, name, place.name, place.value.grad_out, may_be_zero=False)
 
 
-def _look_at_numbers(target: Target, function: str, leaf: str, gradient: slangpy.Tensor, seeded: bool) -> None:
+def _look_at_numbers(target: Target, function: str, leaf: str, gradient: slangpy.Tensor, may_be_zero: bool) -> bool:
+    """Warn by the numbers themselves; tell whether some are finite and not zero."""
     if gradient.element_count > MOST_READ:
-        return
+        return False
     numbers = _numbers(gradient)
     if not np.isfinite(numbers).all():
         _say(target, function, leaf, "is not finite everywhere", NOT_FINITE)
-    elif gradient.element_count > 1 and not seeded and not numbers.any():
+        return False
+    found = bool(numbers.any())
+    if gradient.element_count > 1 and not may_be_zero and not found:
         _say(target, function, leaf, "is zero everywhere", ALL_ZERO)
+    return found
 
 
 def _numbers(t: slangpy.Tensor) -> np.ndarray:

@@ -123,7 +123,7 @@ def _chart(
     ax.set_axisbelow(True)
     ax.grid(axis="y", color=GRID, lw=0.6)
     heights = np.concatenate([one.heights for one in drawn])
-    (_log_axis if log else _linear_axis)(ax, heights[np.isfinite(heights)])
+    (log_axis if log else linear_axis)(ax, heights[np.isfinite(heights)])
     index_ticks(ax.xaxis, wide, float(steps[-1]))
     for step in marked:
         ax.axvline(step, color=MUTED, lw=0.8, ls=(0, (2, 2)), zorder=1)
@@ -157,7 +157,8 @@ def _title(page: Page, drawn: Sequence[Curve], place: tuple[float, float], *, lo
     page.text(left, line, "over steps" + (", logarithmic axis" if log else ""), size=9.5, color=INK)
 
 
-def _linear_axis(ax: Axes, there: Floats) -> None:
+def linear_axis(ax: Axes, there: Floats) -> None:
+    """Choose the limits and the ticks for these heights."""
     low, high = (float(there.min()), float(there.max())) if there.size else (0.0, 1.0)
     # Numbers that are equal but for rounding are no mountain.
     half = max((high - low) / 2, 1e-6 * max(abs(low), abs(high))) or 1.0
@@ -168,7 +169,8 @@ def _linear_axis(ax: Axes, there: Floats) -> None:
         ax.axhline(0.0, color=MUTED, lw=0.6, zorder=1)
 
 
-def _log_axis(ax: Axes, there: Floats) -> None:
+def log_axis(ax: Axes, there: Floats) -> None:
+    """Choose the limits and the ticks for these heights, all above 0."""
     low, high = (float(there.min()), float(there.max())) if there.size else (1.0, 10.0)
     ax.set_yscale("log")
     # At least a decade, so that two steps of rounding are no mountain.

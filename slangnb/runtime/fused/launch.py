@@ -143,6 +143,8 @@ class Prepared:
         self.looked = False
         #: How often they were.
         self.looks = 0
+        #: The leaves that had a gradient other than zero: zeros later on, as at the end of a descent, are no fault.
+        self.alive: set[str] = set()
         self._make_ports()
 
     def _make_ports(self) -> None:

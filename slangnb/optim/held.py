@@ -1,0 +1,185 @@
+"""Where the values of a parameter live while they are fitted: few numbers on the host, many on the device."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from slangnb.compiler.reflection import REAL, TypeInfo
+from slangnb.errors import CallError
+from slangnb.optim.optimizers import Floats, Optimizer
+from slangnb.runtime import foreign
+from slangnb.runtime.checks import called
+from slangnb.runtime.new_tensor import tensor
+from slangnb.runtime.parameter import Parameter
+from slangnb.runtime.tensors import SLANG_NAMES, dtype_name
+
+if TYPE_CHECKING:
+    from slangnb.runtime.session import Session
+
+#: Arrays of more numbers are kept on the device, where a launch changes them all.
+MOST_ON_HOST = 4096
+_KERNEL = "void sn_step({passed}) {{ {update} }}"
+
+
+class Held(Protocol):
+    """The values of one parameter."""
+
+    @property
+    def given(self) -> Any:
+        """What goes into a call of the loss."""
+        ...
+
+    def step(self, gradient: Any, step: int) -> None:
+        """Change the values by their gradient."""
+
+    def result(self) -> Any:
+        """Give the values, of the kind that came in."""
+
+    def numbers(self) -> Floats | None:
+        """Give a copy of the values; None for those on the device."""
+
+
+class OnHost:
+    """A number, an array, or a Parameter: its values are float64 here, so that small changes are not lost."""
+
+    def __init__(self, start: Any, optimizer: Optimizer) -> None:
+        self._start, self._optimizer = start, optimizer
+        self._values: Floats = np.array(start.value if isinstance(start, Parameter) else start, np.float64)
+        self._state = {name: np.zeros_like(self._values) for name in optimizer.state}
+
+    @property
+    def given(self) -> Any:
+        """What goes into a call of the loss."""
+        return self._start if isinstance(self._start, Parameter) else self.result()
+
+    def step(self, gradient: Any, step: int) -> None:
+        """Change the values by their gradient."""
+        self._values = self._optimizer.change(self._values, np.asarray(gradient, np.float64), self._state, step)
+        if isinstance(self._start, Parameter):
+            self._start.value = self._values
+
+    def result(self) -> Any:
+        """Give the values, of the kind that came in."""
+        if isinstance(self._start, Parameter):
+            return self._start
+        if isinstance(self._start, np.ndarray):
+            return self._values.astype(self._start.dtype)
+        return self._values.tolist()
+
+    def numbers(self) -> Floats | None:
+        """Give a copy of the values."""
+        return np.array(self._values)
+
+
+class OnDevice:
+    """A SlangPy tensor: one launch changes it in place, and what the optimiser remembers stays beside it."""
+
+    def __init__(self, own: Any, start: Any, optimizer: Optimizer, session: Session) -> None:
+        self.given, self._start, self._optimizer = own, start, optimizer
+        kind = dtype_name(own.dtype)
+        if kind.rstrip("234") not in REAL:
+            raise CallError(
+                f"tensors of {kind} are not fitted here",
+                remedy="give tensors of float, half or double, or of vectors of them",
+            )
+        zeros = np.zeros_like(own.to_numpy())
+        self._state = {name: tensor(zeros, dtype=kind, session=session) for name in optimizer.state}
+        passed = [f"inout {kind} p", f"{kind} g", *(f"inout {kind} {name}" for name in optimizer.state)]
+        passed += [f"float {name}" for name in optimizer.numbers(1)]
+        source = _KERNEL.format(passed=", ".join(passed), update=optimizer.update)
+        self._update = session.compile(source).sn_step
+
+    def step(self, gradient: Any, step: int) -> None:
+        """Change the values by their gradient."""
+        self._update(p=self.given, g=gradient, **self._state, **self._optimizer.numbers(step))
+
+    def result(self) -> Any:
+        """Give the values, of the kind that came in."""
+        return self.given.to_numpy().astype(self._start.dtype) if isinstance(self._start, np.ndarray) else self.given
+
+    def numbers(self) -> Floats | None:
+        """Give none: they are not one array of the host."""
+        return None
+
+
+class OfFields:
+    """A dict of parameters, for a struct."""
+
+    def __init__(self, fields: Mapping[str, Held]) -> None:
+        self._fields = fields
+
+    @property
+    def given(self) -> Any:
+        """What goes into a call of the loss."""
+        return {name: one.given for name, one in self._fields.items()}
+
+    def step(self, gradient: Any, step: int) -> None:
+        """Change the values by their gradient."""
+        for name, one in self._fields.items():
+            one.step(gradient[name], step)
+
+    def result(self) -> Any:
+        """Give the values, of the kind that came in."""
+        return {name: one.result() for name, one in self._fields.items()}
+
+    def numbers(self) -> Floats | None:
+        """Give none: they are not one array of the host."""
+        return None
+
+
+def held(name: str, start: Any, kind: TypeInfo | None, optimizer: Optimizer, session: Session) -> Held:
+    """Take the start of a parameter; `kind` is the Slang type of the function's parameter, where it is known.
+
+    Raises
+    ------
+    CallError
+        For values that are not fitted here.
+    """
+    if foreign.library_of((start,)) is not None:
+        raise CallError(
+            f"{name!r} is {called(start)}; sn.optimize fits numbers, numpy arrays, SlangPy tensors and sn.Parameter",
+            argument=name,
+            remedy="fit torch's tensors by torch.optim: loss(...).mean().backward() goes through Slang functions",
+        )
+    if hasattr(start, "storage"):
+        return OnDevice(start, start, optimizer, session)
+    if isinstance(start, Parameter):
+        return OnHost(start, optimizer)
+    if isinstance(start, Mapping) and start:
+        types = kind.fields if kind is not None else {}
+        return OfFields({k: held(f"{name}.{k}", v, types.get(k), optimizer, session) for k, v in start.items()})
+    array = _as_numbers(name, start)
+    own = placed(array, kind, session)
+    if own is not array:
+        return OnDevice(own, array, optimizer, session)
+    return OnHost(array if isinstance(start, np.ndarray) else start, optimizer)
+
+
+def _as_numbers(name: str, start: Any) -> np.ndarray:
+    try:
+        array = np.asarray(start)
+    except ValueError:
+        array = np.asarray(None)
+    if array.dtype.kind not in "fiu" or not array.size:
+        raise CallError(
+            f"the start of {name!r} is {called(start)}, not numbers",
+            argument=name,
+            remedy="write params={'a': 2.0}: the name of each parameter, and the value to start from",
+        )
+    return array.astype(np.float32) if array.dtype.kind in "iu" else array
+
+
+def placed(value: Any, kind: TypeInfo | None, session: Session) -> Any:
+    """Copy a large array to the device once, since each step reads it; give all else as it is.
+
+    `kind` is the type of the parameter that it goes to, where it is known.
+    """
+    large = isinstance(value, np.ndarray) and value.size > MOST_ON_HOST and value.dtype.name in SLANG_NAMES
+    if not large or kind is None or kind.kind not in ("scalar", "vector") or kind.scalar not in REAL:
+        return value
+    if value.shape[value.ndim - len(kind.shape) :] != tuple(kind.shape):
+        return value
+    return tensor(value, dtype=kind.scalar + "".join(map(str, kind.shape)), session=session)
