@@ -14,14 +14,14 @@ from slangnb.runtime import foreign
 from slangnb.runtime.checks import called
 from slangnb.runtime.new_tensor import tensor
 from slangnb.runtime.parameter import Parameter
-from slangnb.runtime.tensors import SLANG_NAMES, dtype_name
+from slangnb.runtime.tensors import SCALARS, dtype_name
 
 if TYPE_CHECKING:
     from slangnb.runtime.session import Session
 
 #: Arrays of more numbers are kept on the device, where a launch changes them all.
 MOST_ON_HOST = 4096
-_KERNEL = "void sn_step({passed}) {{ {update} }}"
+_KERNEL = "void sn_step({passed}) {{ {work} p = {work}(sn_p), g = {work}(sn_g); {update} sn_p = {kind}(p); }}"
 
 
 class Held(Protocol):
@@ -45,15 +45,17 @@ class Held(Protocol):
 class OnHost:
     """A number, an array, or a Parameter: its values are float64 here, so that small changes are not lost."""
 
-    def __init__(self, start: Any, optimizer: Optimizer) -> None:
-        self._start, self._optimizer = start, optimizer
+    def __init__(self, start: Any, optimizer: Optimizer, dtype: str = "") -> None:
+        self._start, self._optimizer, self._dtype = start, optimizer, dtype
         self._values: Floats = np.array(start.value if isinstance(start, Parameter) else start, np.float64)
         self._state = {name: np.zeros_like(self._values) for name in optimizer.state}
 
     @property
     def given(self) -> Any:
         """What goes into a call of the loss."""
-        return self._start if isinstance(self._start, Parameter) else self.result()
+        if self._dtype and isinstance(self._start, np.ndarray):
+            return self._values.astype(self._dtype)
+        return self.result()
 
     def step(self, gradient: Any, step: int) -> None:
         """Change the values by their gradient."""
@@ -85,16 +87,17 @@ class OnDevice:
                 f"tensors of {kind} are not fitted here",
                 remedy="give tensors of float, half or double, or of vectors of them",
             )
-        zeros = np.zeros_like(own.to_numpy())
-        self._state = {name: tensor(zeros, dtype=kind, session=session) for name in optimizer.state}
-        passed = [f"inout {kind} p", f"{kind} g", *(f"inout {kind} {name}" for name in optimizer.state)]
+        work = kind.replace("half", "float")  # what it remembers of a half is no half
+        zeros = np.zeros(own.to_numpy().shape, np.float32)
+        self._state = {name: tensor(zeros, dtype=work, session=session) for name in optimizer.state}
+        passed = [f"inout {kind} sn_p", f"{kind} sn_g", *(f"inout {work} {name}" for name in optimizer.state)]
         passed += [f"float {name}" for name in optimizer.numbers(1)]
-        source = _KERNEL.format(passed=", ".join(passed), update=optimizer.update)
+        source = _KERNEL.format(passed=", ".join(passed), work=work, kind=kind, update=optimizer.update)
         self._update = session.compile(source).sn_step
 
     def step(self, gradient: Any, step: int) -> None:
         """Change the values by their gradient."""
-        self._update(p=self.given, g=gradient, **self._state, **self._optimizer.numbers(step))
+        self._update(sn_p=self.given, sn_g=gradient, **self._state, **self._optimizer.numbers(step))
 
     def result(self) -> Any:
         """Give the values, of the kind that came in."""
@@ -152,10 +155,15 @@ def held(name: str, start: Any, kind: TypeInfo | None, optimizer: Optimizer, ses
         types = kind.fields if kind is not None else {}
         return OfFields({k: held(f"{name}.{k}", v, types.get(k), optimizer, session) for k, v in start.items()})
     array = _as_numbers(name, start)
-    own = placed(array, kind, session)
-    if own is not array:
+    own = placed(array.astype(_dtype_of(kind) or array.dtype), kind, session)
+    if not isinstance(own, np.ndarray):
         return OnDevice(own, array, optimizer, session)
-    return OnHost(array if isinstance(start, np.ndarray) else start, optimizer)
+    return OnHost(array if isinstance(start, np.ndarray) else start, optimizer, _dtype_of(kind))
+
+
+def _dtype_of(kind: TypeInfo | None) -> str:
+    """Give numpy's name of a real type; empty where it is not known."""
+    return SCALARS[kind.scalar] if kind is not None and kind.scalar in REAL else ""
 
 
 def _as_numbers(name: str, start: Any) -> np.ndarray:
@@ -177,8 +185,8 @@ def placed(value: Any, kind: TypeInfo | None, session: Session) -> Any:
 
     `kind` is the type of the parameter that it goes to, where it is known.
     """
-    large = isinstance(value, np.ndarray) and value.size > MOST_ON_HOST and value.dtype.name in SLANG_NAMES
-    if not large or kind is None or kind.kind not in ("scalar", "vector") or kind.scalar not in REAL:
+    large = isinstance(value, np.ndarray) and value.size > MOST_ON_HOST
+    if not large or kind is None or kind.kind not in ("scalar", "vector") or value.dtype.name != _dtype_of(kind):
         return value
     if value.shape[value.ndim - len(kind.shape) :] != tuple(kind.shape):
         return value

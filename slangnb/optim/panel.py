@@ -48,7 +48,9 @@ class Panel:
     def _draw(self) -> None:
         from IPython.display import display
 
+        data, metadata = self._descent._repr_mimebundle_()
         if self._handle is None:
-            self._handle = display(self._descent, display_id=True)
+            self._descent.shown_by = frontend.shell().execution_count
+            self._handle = display(data, metadata=metadata, raw=True, display_id=True)
         else:
-            self._handle.update(self._descent)
+            self._handle.update(data, metadata=metadata, raw=True)

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from slangnb.views import frontend
 from slangnb.views.still import StillView, table
+from slangnb.views.stored import publisher
 from slangnb.views.text import number
 
 if TYPE_CHECKING:
@@ -46,6 +48,8 @@ class Descent(StillView):
     ) -> None:
         self.function, self.optimizer, self.data, self.reduce = function, optimizer, data, reduce
         self.stopped = ""
+        #: The number of the cell that shows it already.
+        self.shown_by: int | None = None
         self._ours = ours
         self._losses: list[float] = []
         self._values: dict[str, list[Floats]] = {}
@@ -88,6 +92,11 @@ class Descent(StillView):
     def steps(self) -> int:
         """How often the parameters were changed."""
         return len(self._losses) - 1
+
+    def _ipython_display_(self) -> None:
+        """Show nothing as the value of the cell that has the picture already; IPython does the rest as ever."""
+        if self.shown_by is None or publisher() is None or frontend.shell().execution_count != self.shown_by:
+            raise NotImplementedError
 
     def __repr__(self) -> str:
         lines = [f"{self.title}: {self._said()}"]

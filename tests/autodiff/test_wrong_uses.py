@@ -225,7 +225,7 @@ def test_attributes_that_there_are_not(m: Any, name: str, hint: str) -> None:
         ("compile", "; write a %%slang cell, or sn.session().compile(source)"),
         ("zeros", "; write sn.tensor(np.zeros(...))"),
         ("plot", "; write sn.show(x)"),
-        ("Adam", "; write the loop: value, grads = sn.value_and_grad(f)(...), then p.value -= 0.1 * grads['p']"),
+        ("minimize", "; write sn.optimize(loss, params={'a': 2.0}, data={'x': x})"),
         ("landscape", "; write sn.show(f(x, y)) for x and y on a grid, as np.meshgrid(...) makes it"),
         ("jit", "; none is needed: a %%slang cell is compiled"),
         ("nonsense", ""),

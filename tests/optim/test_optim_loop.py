@@ -1,0 +1,166 @@
+"""`optimize`: fits whose result is known, the kinds that come back, where it ends, and what it refuses."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import slangnb as sn
+
+SOURCE = """
+[Differentiable] float line(float a, float b, float x, float y) { float r = a * x + b - y; return r * r; }
+[Differentiable] float ramp(float a, float x) { return a * x; }
+[Differentiable] float near(float p, float t) { return (p - t) * (p - t); }
+[Differentiable] float near3(float3 p, float3 t) { return dot(p - t, p - t); }
+[Differentiable] half near_half(half p, half t) { return (p - t) * (p - t); }
+struct Lamp : IDifferentiable { float power; float3 colour; };
+[Differentiable] float lit(Lamp lamp, float3 t) { float3 r = lamp.power * lamp.colour - t; return dot(r, r); }
+"""
+RNG = np.random.default_rng(5)
+X = RNG.uniform(-1, 1, 200).astype(np.float32)
+Y = (3 * X - 0.5 + RNG.normal(size=200) * 0.1).astype(np.float32)
+DATA = {"x": X, "y": Y}
+wrong: Any = sn.optimize  # for calls that no type checker lets through
+
+
+@pytest.fixture(scope="module")
+def m(session: Any) -> Any:
+    return session.compile(SOURCE)
+
+
+@pytest.mark.parametrize("optimizer", [sn.Adam(lr=0.05), sn.SGD(lr=0.3, momentum=0.5)])
+def test_least_squares(m: Any, optimizer: Any) -> None:
+    fit = sn.optimize(m.line, {"a": 0.0, "b": 0.0}, DATA, optimizer, steps=500)
+    want = np.polyfit(X.astype(np.float64), Y.astype(np.float64), 1)
+    np.testing.assert_allclose([fit.params["a"], fit.params["b"]], want, rtol=2e-6)
+    assert isinstance(fit.params["a"], float)
+    assert fit.steps == 500
+
+
+def test_the_history_is_that_of_the_loss(m: Any) -> None:
+    fit = sn.optimize(m.line, {"a": 1.0, "b": [0.5]}, DATA, sn.SGD(lr=0.3), steps=20)
+    a, b, losses = fit.history["a"], fit.history["b"][:, 0], fit.history["loss"]
+    assert a.shape == losses.shape == (21,)
+    residual = np.multiply.outer(a, X) + b[:, None] - Y.astype(np.float64)
+    np.testing.assert_allclose(losses, (residual**2).mean(axis=1), rtol=1e-6)
+    assert (a[0], a[-1], losses[-1]) == (1.0, fit.params["a"], fit.loss)
+    # One step, by the formula of the gradient.
+    np.testing.assert_allclose(a[1], 1 - 0.3 * (2 * residual[0] * X).mean(), rtol=1e-6)
+
+
+def test_a_sum_is_steeper_by_the_number_of_elements(m: Any) -> None:
+    mean = sn.optimize(m.ramp, {"a": 0.0}, {"x": X}, sn.SGD(lr=1.0), steps=1)
+    whole = sn.optimize(m.ramp, {"a": 0.0}, {"x": X}, sn.SGD(lr=1.0 / X.size), steps=1, reduce="sum")
+    assert mean.params["a"] == pytest.approx(-X.astype(np.float64).mean(), rel=1e-6)
+    assert whole.params["a"] == pytest.approx(mean.params["a"], rel=1e-6)
+
+
+@pytest.mark.parametrize("optimizer", [sn.Adam(lr=0.1, betas=(0.8, 0.9)), sn.SGD(lr=0.1, momentum=0.4), sn.SGD(0.2)])
+def test_the_device_does_what_the_host_does(m: Any, optimizer: Any) -> None:
+    target = RNG.uniform(-1, 1, 5000).astype(np.float32)  # more than the host takes
+    few, start = slice(0, 50), np.zeros(5000, np.float32)
+    # By the sum, since the mean over fewer elements is steeper.
+    on_host = sn.optimize(m.near, {"p": start[few]}, {"t": target[few]}, optimizer, 12, reduce="sum")
+    on_device = sn.optimize(m.near, {"p": start}, {"t": target}, optimizer, 12, reduce="sum")
+    np.testing.assert_allclose(on_device.params["p"][few], on_host.params["p"], rtol=1e-4)
+    assert not start.any()
+    assert "p" in on_host.history
+    assert "p" not in on_device.history
+
+
+def test_kinds_that_come_back(m: Any) -> None:
+    t = RNG.uniform(0, 1, (4, 3)).astype(np.float32)
+    array = sn.optimize(m.near3, {"p": np.zeros((4, 3), np.float64)}, {"t": t}, steps=400).params["p"]
+    assert array.dtype == np.float64
+    np.testing.assert_allclose(array, t, atol=1e-5)
+    tensor = sn.tensor(np.zeros((4, 3)), dtype="float3")
+    assert sn.optimize(m.near3, {"p": tensor}, {"t": t}, steps=400).params["p"] is tensor
+    np.testing.assert_allclose(tensor.to_numpy(), t, atol=1e-5)
+    own = sn.Parameter([0.0, 0.0, 0.0])
+    fit = sn.optimize(m.near3, {"p": own}, {"t": t}, steps=400)
+    assert fit.params["p"] is own
+    np.testing.assert_allclose(own.value, t.mean(axis=0), atol=1e-5)  # one value for all: their mean
+
+
+def test_halves(m: Any) -> None:
+    t = RNG.uniform(0, 1, 8).astype(np.float16)
+    p = sn.tensor(np.zeros(8), dtype="half")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sn.optimize(m.near_half, {"p": p}, {"t": t}, sn.Adam(lr=0.02), steps=300)
+    np.testing.assert_allclose(p.to_numpy(), t, atol=2e-3)
+
+
+def test_structs(m: Any) -> None:
+    start = {"lamp": {"power": 1.0, "colour": [0.2, 0.3, 0.4]}}
+    t = RNG.uniform(0.2, 1, (50, 3)).astype(np.float32)
+    lamp = sn.optimize(m.lit, start, {"t": t}, sn.Adam(lr=0.02), steps=800).params["lamp"]
+    np.testing.assert_allclose(lamp["power"] * np.array(lamp["colour"]), t.mean(axis=0), atol=1e-5)
+    assert start == {"lamp": {"power": 1.0, "colour": [0.2, 0.3, 0.4]}}
+
+
+def test_zero_gradients_at_the_minimum_are_no_fault(m: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fit = sn.optimize(m.near, {"p": np.zeros(4, np.float32)}, {"t": np.ones(4, np.float32)}, sn.SGD(2.0), 5)
+    assert fit.history["loss"].tolist() == [1, 0, 0, 0, 0, 0]
+
+
+def test_it_ends_where_the_loss_is_not_finite(m: Any) -> None:
+    with pytest.warns(sn.GradientWarning, match="line: the loss is (inf|nan) at step"):
+        fit = sn.optimize(m.line, {"a": 0.0, "b": 0.0}, DATA, sn.SGD(lr=50.0), steps=300)
+    assert fit.steps < 60
+    assert fit.stopped.startswith("the loss is ")
+    assert fit.stopped in repr(fit)
+
+
+def test_the_callback_sees_and_ends_it(m: Any) -> None:
+    seen: list[Any] = []
+
+    def see(step: int, loss: float, params: dict[str, Any]) -> bool:
+        seen.append((step, loss, params["a"]))
+        return step == 3
+
+    fit = sn.optimize(m.line, {"a": 0.0, "b": 0.0}, DATA, steps=50, callback=see)
+    assert fit.steps == 3
+    assert seen == [(k, fit.history["loss"][k], fit.history["a"][k]) for k in range(4)]
+
+
+def test_text_and_picture(m: Any) -> None:
+    fit = sn.optimize(m.near, {"p": 1.0}, {"t": 3.0}, sn.SGD(lr=0.5), steps=1)
+    assert repr(fit) == "near by SGD(lr=0.5, momentum=0.0): 1 steps, mean of the loss 4 to 0\n  p  1 to 3"
+    data, _ = fit._repr_mimebundle_()
+    assert data["text/plain"] == repr(fit)
+    assert "<script" not in data["text/html"]
+    assert "near by SGD" in data["text/html"]
+    assert data["image/png"].startswith("iVBOR")
+
+
+@pytest.mark.parametrize(
+    ("call", "said", "remedy"),
+    [
+        (lambda m: wrong(m.line, {"a": 0.0}), "arguments 'b' and 'x' and 'y' are missing", "signature"),
+        (lambda m: wrong(m.line, {"q": 0.0}, DATA), "no parameter 'q'", "signature"),
+        (lambda m: wrong(m.line, {}, DATA), "params is empty", "params="),
+        (lambda m: wrong(m.line, 0.0), "params is a dict by name, not a float", "params="),
+        (lambda m: wrong(m.line, {"x": 0.0}, DATA), "'x' is in params and in data", "one of them"),
+        (lambda m: wrong(m.line, {"a": "2"}, DATA), "the start of 'a' is a str", "params="),
+        (lambda m: wrong(m.line, {"a": 0.0, "b": 0.0}, DATA, sn.Adam), "the optimizer is Adam", "sn.Adam("),
+        (lambda m: wrong(m.line, {"a": 0.0, "b": 0.0}, DATA, steps=2.5), "steps is a whole number", "steps="),
+        (lambda m: wrong(m.line, {"a": 0.0}, lr=0.1), "unexpected keyword argument 'lr'", "sn.Adam(lr=0.1)"),
+        (lambda m: wrong(lambda a: a, {"a": 0.0}), "the loss is a function", "%%slang"),
+        (lambda m: wrong(m.line, {"a": 0.0, "b": 0.0}, DATA, reduce="max"), "reduce must be", "mean"),
+    ],
+)
+def test_refusals(m: Any, call: Any, said: str, remedy: str) -> None:
+    with pytest.raises(sn.CallError, match=said) as caught:
+        call(m)
+    assert remedy in (caught.value.remedy or "")
+
+
+def test_torch_has_its_own_optimisers(m: Any) -> None:
+    torch = pytest.importorskip("torch")
+    with pytest.raises(sn.CallError, match="'a' is a Tensor; sn\\.optimize fits") as caught:
+        wrong(m.line, {"a": torch.tensor(0.0), "b": 0.0}, DATA)
+    assert "torch.optim" in (caught.value.remedy or "")
