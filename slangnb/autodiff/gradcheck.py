@@ -198,7 +198,7 @@ def _judge(
         larger = np.fmax(np.abs(a), np.abs(n))
         finite = np.isfinite(larger)
         typical = float(np.median(larger[finite])) if finite.any() else 0.0
-        # Where a function saturates its gradient is the product of tiny numbers, and less than a float holds on the way.
+        # Where a function saturates, its gradient is a product of tiny numbers: less than a float holds on the way.
         lost = precision.eps**2 * float(larger[finite].max()) if finite.any() else 0.0
         unsure = _unsure(a, joined, precision, typical) | ~np.isfinite(n)
         off = np.abs(a - n)

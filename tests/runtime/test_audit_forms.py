@@ -138,7 +138,7 @@ def test_loops_that_are_too_long_in_other_forms(session: Any, source: str) -> No
         name, made = "n", int
     g = sn.grad(f, "x")
     np.testing.assert_allclose(g(x=TWO, **{name: made(3)}, **more), [growth(float(x), 3) for x in TWO], rtol=1e-5)
-    # What lies behind the loop's memory may be what belongs there, as was seen once on CUDA; each new count is looked at.
+    # Behind the loop's memory may lie what belongs there, as was seen once on CUDA; each new count is looked at.
     with pytest.raises(sn.GradientError, match="MaxIters"):
         for n in (12, 13, 17, 40):
             g(x=TWO, **{name: made(n)}, **more)
