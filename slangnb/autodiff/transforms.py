@@ -141,6 +141,9 @@ class Transform:
         value = ran.sums["sn_sum_value"] * recent.factor if self.value else 0.0
         return self.give(value, recent.assembler(ran))
 
+    def __dir__(self) -> list[str]:
+        return []  # completion offers nothing: it is called
+
     def __repr__(self) -> str:
         return f"<slang {self.name} of {self.function.info.name}{wrt_text(self.names)}>"
 

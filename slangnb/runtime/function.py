@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from slangnb.runtime.session import Session
 
 
+#: What completion offers.
+PROMISED = ("bwds", "call_group_shape", "constants", "map", "return_type", "set", "slangpy", "source")
+
+
 class Function:
     """A Slang function of a module.
 
@@ -127,6 +131,9 @@ class Function:
     def info(self) -> FunctionInfo:
         """Parameters, types and differentiability, as data."""
         return self.target.info
+
+    def __dir__(self) -> list[str]:
+        return [*PROMISED]
 
     def _renew(self) -> None:
         """Say what the function is now, for ``help``, ``f?`` and tab completion; forget the plans of the old one."""

@@ -237,6 +237,14 @@ def test_names_that_there_are_not(name: str, hint: str) -> None:
     assert str(caught.value) == f"module 'slangnb' has no attribute {name!r}{hint}"
 
 
+def test_what_completion_offers(m: Any) -> None:
+    offered = dir(m.scale)
+    assert {"bwds", "map", "return_type"} <= set(offered)
+    assert all(hasattr(m.scale, name) for name in offered)
+    assert not {"target", "steps", "info"} & set(offered)  # ours
+    assert dir(sn.grad(m.scale)) == []
+
+
 def test_reprs_without_addresses(m: Any) -> None:
     assert repr(sn.grad(m.scale)) == "<slang grad of scale>"
     assert repr(sn.value_and_grad(m.scale, ("a", "x"))) == "<slang value_and_grad of scale with respect to a, x>"
