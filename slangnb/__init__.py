@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from slangnb.runtime.parameter import Parameter
     from slangnb.runtime.session import Session
     from slangnb.views import show
+    from slangnb.views.explore.view import explore
 
 # Imported on first use: `import slangnb` must not load SlangPy before a driver is in place.
 _HOMES = {
@@ -56,6 +57,7 @@ _HOMES = {
     "session": "slangnb.runtime.current",
     "tensor": "slangnb.runtime.new_tensor",
     "show": "slangnb.views",
+    "explore": "slangnb.views.explore.view",
     "torch": "slangnb.interop.torch",
     "load_ipython_extension": "slangnb.notebook.extension",
     "unload_ipython_extension": "slangnb.notebook.extension",
@@ -73,6 +75,7 @@ __all__ = [
     "Parameter",
     "Session",
     "SlangNbError",
+    "explore",
     "grad",
     "gradcheck",
     "hvp",
@@ -97,7 +100,6 @@ _INSTEAD = {
     "plot": "write sn.show(x)",
     "minimize": "write sn.optimize(loss, params={'a': 2.0}, data={'x': x})",
     "landscape": "write sn.show(f(x, y)) for x and y on a grid, as np.meshgrid(...) makes it",
-    "explore": "write sn.show(f(x)) for the values of x to look at",
     "backward": "write sn.grad(f), or f.bwds(..., _result=y)",
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from operator import itemgetter
 
 import numpy as np
@@ -219,14 +220,14 @@ def curve(ax: Axes, panel: Panel, width: float) -> None:
         _mark_line(ax, x, panel.marks.map(itemgetter(row)), words=False)
     value_ticks(ax.yaxis, 5)
     if panel.labels:
-        _end_labels(ax, panel, (lo, hi))
+        end_labels(ax, panel.array, panel.labels, (lo, hi))
 
 
-def _end_labels(ax: Axes, panel: Panel, span: tuple[float, float]) -> None:
-    """Name the lines at their right ends, apart enough to be read."""
+def end_labels(ax: Axes, rows: Array, labels: Sequence[str], span: tuple[float, float]) -> None:
+    """Name lines at their right ends, apart enough to be read."""
     lo, hi = span
     ends: list[tuple[float, int]] = []
-    for row, values in enumerate(panel.array):
+    for row, values in enumerate(rows):
         seen = finite(values)
         seen = seen[np.isfinite(seen)]
         ends.append(((float(seen[-1]) - lo) / (hi - lo) if seen.size else 0.0, row))
@@ -236,7 +237,7 @@ def _end_labels(ax: Axes, panel: Panel, span: tuple[float, float]) -> None:
         ax.text(
             1.008,
             height,
-            panel.labels[row],
+            labels[row],
             transform=ax.transAxes,
             va="center",
             size=8,

@@ -1,0 +1,207 @@
+"""Reads what `explore` is given: which parameters have ranges, which one is the axis, and what is fixed. Pure."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from slangnb.compiler.reflection import REAL, SCALARS, Parameter, Signature, plain_name
+from slangnb.errors import CallError
+from slangnb.runtime.binding import EXTRAS, bind_one
+from slangnb.views.explore.model import Range
+from slangnb.views.text import number
+
+OPTIONS = ("axes", "title")
+#: Where the probe stands on the axis: off its middle, where many functions are symmetric.
+_PROBE = 0.625
+_MOST_WRITTEN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is drawn of a function.
+
+    Attributes
+    ----------
+    signature : Signature
+    axis : Range
+    dtype : str
+        Numpy's type of the axis.
+    sliders : tuple of Range
+    fixed : mapping
+        All other arguments, as they were given.
+    call : str
+        What was written.
+    """
+
+    signature: Signature
+    axis: Range
+    dtype: str
+    sliders: tuple[Range, ...]
+    fixed: Mapping[str, Any]
+    call: str
+
+
+def plan(signature: Signature, given: Mapping[str, Any], axes: str | Sequence[str] | None = None) -> Plan:
+    """Decide on the axis and the sliders.
+
+    Raises
+    ------
+    CallError
+        For names that the function does not have, for ranges that are none or that its parameters cannot have, and
+        where there is no axis.
+
+    Examples
+    --------
+    >>> from slangnb.compiler.reflection import TypeInfo
+    >>> real = TypeInfo("float", "scalar", "float")
+    >>> f = Signature("f", (Parameter("a", real), Parameter("x", real)), real, True)
+    >>> made = plan(f, {"x": (-3, 3), "a": (0, 5)})
+    >>> made.axis.name, made.sliders[0].start, made.call
+    ('x', 2.5, 'explore(f, x=(-3, 3), a=(0, 5))')
+    """
+    name = signature.name
+    for option in OPTIONS:
+        if any(p.name == option for p in signature.parameters):
+            raise CallError(
+                f"{name} has a parameter {option!r}, which is an option of explore",
+                function=name,
+                argument=option,
+                remedy=f"give the parameter another name in the Slang source, as in {option}_",
+            )
+    for extra in (e for e in EXTRAS if e in given):
+        raise CallError(f"explore takes no {extra}", function=name, argument=extra, remedy="leave it out")
+    ranges: dict[str, Range] = {}
+    known = {p.name: p for p in signature.parameters}
+    bind_one(signature, (), given, need_outputs=False)
+    for key, value in given.items():
+        found = _range(name, known[key], value)
+        if found is not None:
+            ranges[key] = found
+    wanted = _axis_name(signature, ranges, axes)
+    axis = ranges.pop(wanted)
+    if axis.whole:
+        raise CallError(
+            f"{name}: {wanted!r} is {_type(known[wanted])}, so it can have a slider but not be the axis",
+            function=name,
+            argument=wanted,
+            remedy=_axis_remedy(signature),
+        )
+    if len(given[wanted]) == 2:
+        axis = Range(wanted, axis.lo, axis.hi, axis.lo + _PROBE * (axis.hi - axis.lo))
+    fixed = {key: value for key, value in given.items() if key != wanted and key not in ranges}
+    said = ", ".join(f"{key}={in_words(value)}" for key, value in given.items())
+    chosen = f", axes={wanted!r}" if axes is not None else ""
+    dtype = SCALARS[known[wanted].type.scalar]
+    return Plan(signature, axis, dtype, tuple(ranges.values()), fixed, f"explore({name}, {said}{chosen})")
+
+
+def _axis_name(signature: Signature, ranges: Mapping[str, Range], axes: str | Sequence[str] | None) -> str:
+    """Choose the axis: the one that is asked for, or the first range that can be one."""
+    name = signature.name
+    if axes is None:
+        if not ranges:
+            raise CallError(
+                f"explore({name}) needs a range for the axis", function=name, remedy=_axis_remedy(signature)
+            )
+        return next((key for key, one in ranges.items() if not one.whole), next(iter(ranges)))
+    names = (axes,) if isinstance(axes, str) else tuple(axes) if isinstance(axes, (tuple, list)) else ()
+    if not names or not all(isinstance(one, str) for one in names):
+        raise CallError("axes is the name of a parameter", function=name, remedy=f"axes={next(iter(ranges), 'x')!r}")
+    for one in names:
+        if one in ranges:
+            continue
+        close = difflib.get_close_matches(one, ranges, 1)
+        remedy = f"did you mean {close[0]!r}?" if close else f"write {one}=(-1, 1), or another range"
+        raise CallError(f"axes names {one!r}, which has no range", function=name, argument=one, remedy=remedy)
+    if len(names) > 1:
+        raise CallError(
+            f"explore draws one axis, not {len(names)}",
+            function=name,
+            remedy=f"write axes={names[0]!r}: the other ranges get sliders",
+        )
+    return names[0]
+
+
+def _axis_remedy(signature: Signature) -> str:
+    """Write a call that has an axis."""
+    real = [p.name for p in signature.parameters if p.type.kind == "scalar" and p.type.scalar in REAL]
+    if not real:
+        return f"an axis is a float parameter, and {signature.name} has none"
+    return f"write explore({signature.name}, {real[-1]}=(-1, 1), ...)"
+
+
+def _type(parameter: Parameter) -> str:
+    name = plain_name(parameter.type.name)
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+
+
+def _range(function: str, parameter: Parameter, value: Any) -> Range | None:
+    """Read a pair or a triple as a range; give None for what is fixed."""
+    name, t = parameter.name, parameter.type
+
+    def refuse(message: str, remedy: str) -> CallError:
+        return CallError(f"{function}: {message}", function=function, argument=name, remedy=remedy)
+
+    if parameter.io != "in":
+        raise refuse(f"{name!r} is written to, and explore draws what a function returns", f"leave {name} out")
+    if not isinstance(value, tuple) or len(value) in t.shape[:1]:
+        if isinstance(value, (list, np.ndarray)) and t.kind == "scalar" and np.ndim(value):
+            raise refuse(
+                f"{name!r} is one number for the whole curve, but it was given several",
+                f"write {name}=(0, 1) for a range, in parentheses, or one number",
+            )
+        return None
+    if t.kind != "scalar" or t.scalar not in SCALARS:
+        fix = f"{name}=({', '.join(['0'] * sum(t.shape))})" if t.kind == "vector" else f"{name}=..."
+        raise refuse(
+            f"{name!r} is {_type(parameter)}, which has no range",
+            f"fix it, as in {fix}, or write a function that takes what moves as a float",
+        )
+    if len(value) not in (2, 3):
+        raise refuse(f"{name!r} has {len(value)} numbers", f"a range is {name}=(lo, hi), or (lo, hi, start)")
+    if not all(isinstance(v, (int, float, np.integer, np.floating)) and not isinstance(v, bool) for v in value):
+        raise refuse(f"the range of {name!r} holds what is no number", f"write {name}=(0, 1)")
+    numbers = [float(v) for v in value]
+    if not all(map(math.isfinite, numbers)):
+        raise refuse(f"the range of {name!r} is not finite", f"give both ends as numbers, as in {name}=(-10, 10)")
+    lo, hi = numbers[:2]
+    if lo >= hi:
+        remedy = f"write {name}=({number(hi)}, {number(lo)})" if lo > hi else f"to fix it write {name}={number(lo)}"
+        raise refuse(f"the range of {name!r} {'is reversed' if lo > hi else 'is empty'}", remedy)
+    start = numbers[2] if len(numbers) == 3 else lo + (hi - lo) / 2
+    if not lo <= start <= hi:
+        raise refuse(f"{name!r} starts at {number(start)}, outside of its range", "start between both ends")
+    if t.scalar in REAL:
+        most = float(np.finfo(SCALARS[t.scalar]).max)
+        if max(-lo, hi) > most or not math.isfinite(hi - lo):
+            raise refuse(f"the range of {name!r} is beyond the numbers of {t.scalar}", "give a smaller range")
+        return Range(name, lo, hi, start)
+    bounds = np.iinfo(SCALARS[t.scalar])
+    if not all(v.is_integer() for v in numbers):
+        raise refuse(f"{name!r} is {_type(parameter)}, and its range is not of whole numbers", f"as in {name}=(1, 8)")
+    if lo < bounds.min or hi > bounds.max:
+        raise refuse(f"the range of {name!r} is beyond the numbers of {t.scalar}", f"from {bounds.min} to {bounds.max}")
+    return Range(name, lo, hi, float(math.floor(start)), whole=True)
+
+
+def in_words(value: Any) -> str:
+    """Write an argument: numbers and short vectors; what is longer is cut.
+
+    Examples
+    --------
+    >>> in_words(0.7), in_words([1, 2.5]), in_words(np.arange(9)), in_words({"a": 1})
+    ('0.7', '(1, 2.5)', '…', '…')
+    """
+    if isinstance(value, (bool, str)):
+        return repr(value)
+    if isinstance(value, (int, float, np.integer, np.floating)):
+        return number(float(value)) if math.isfinite(value) else str(value)
+    if isinstance(value, (tuple, list, np.ndarray)) and np.ndim(value) == 1 and len(value) <= _MOST_WRITTEN:
+        return f"({', '.join(map(in_words, value))})"
+    return "…"

@@ -1,0 +1,236 @@
+"""What is drawn of a function over a range, decided as pure data: limits, probe, tangent, and all that is written."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from slangnb.views.measure import Floats, Limits, Stats, limits, measure
+from slangnb.views.text import digits, number
+
+#: Room above and below what is drawn, as a part of its height.
+_ROOM = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Where a parameter goes: from `lo` to `hi`, beginning at `start`, in whole steps or not."""
+
+    name: str
+    lo: float
+    hi: float
+    start: float
+    whole: bool = False
+
+    @property
+    def steps(self) -> int:
+        """Into how many steps a slider divides it: 100 to 250 of a round size, or whole numbers.
+
+        Examples
+        --------
+        >>> Range("a", 0, 5, 2.5).steps, Range("b", 0, 2, 1).steps, Range("n", 1, 8, 4, whole=True).steps
+        (100, 100, 7)
+        """
+        span = self.hi - self.lo
+        if self.whole:
+            return round(span)
+        power = 10.0 ** math.floor(math.log10(span / 100))
+        return round(span / next(s * power for s in (5, 2, 1) if span / (s * power) > 99.99))
+
+
+@dataclass(frozen=True, slots=True)
+class Slider:
+    """A range, and where its slider stands."""
+
+    range: Range
+    value: float
+
+    @property
+    def share(self) -> float:
+        """How far along it stands, from 0 to 1."""
+        return (self.value - self.range.lo) / (self.range.hi - self.range.lo)
+
+
+@dataclass(frozen=True, eq=False)
+class ExploreModel:
+    """A function over a range.
+
+    Attributes
+    ----------
+    name, call, words : str
+        "wavelet"; "explore(wavelet, x=(-3, 3), a=(0, 5))"; "float on llvmpipe".
+    axis : str
+        The parameter that the range is of.
+    sliders : tuple of Slider
+    fixed : mapping of str to str
+        What else the function was given, in words.
+    x : float64 array (n,)
+    values : float64 array (components, n)
+    slopes : float64 array (components, n) or None
+        The derivative of each component with respect to the axis.
+    why : str
+        Why there is no derivative.
+    labels : tuple of str
+        Names of the components; none for a function that gives one number.
+    probe : int
+        Which of the points is looked at.
+    note : str
+        What else is to be known.
+    """
+
+    name: str
+    call: str
+    words: str
+    axis: str
+    sliders: tuple[Slider, ...]
+    fixed: Mapping[str, str]
+    x: Floats
+    values: Floats
+    slopes: Floats | None
+    why: str
+    labels: tuple[str, ...]
+    probe: int
+    note: str = ""
+
+    @property
+    def slope_name(self) -> str:
+        """What the derivative is called."""
+        return f"df/d{self.axis}"
+
+    @property
+    def settings(self) -> str:
+        """Where the other parameters stand: "a = 2.2, b = 0.7"."""
+        moved = [f"{s.range.name} = {number(s.value)}" for s in self.sliders]
+        return ", ".join([*moved, *(f"{name} = {said}" for name, said in self.fixed.items())])
+
+
+def points(axis: Range, count: int, dtype: np.dtype[Any]) -> tuple[np.ndarray, int]:
+    """Give evenly spaced numbers of a range, and which of them is its start.
+
+    The one next to the start is moved onto it, so that the numbers of the probe are exact.
+
+    Examples
+    --------
+    >>> points(Range("x", 0.0, 4.0, 2.9), 5, np.dtype("f8"))
+    (array([0. , 1. , 2. , 2.9, 4. ]), 3)
+    """
+    x = np.linspace(axis.lo, axis.hi, count).astype(dtype)
+    probe = int(np.abs(x.astype(np.float64) - axis.start).argmin())
+    x[probe] = axis.start
+    return x, probe
+
+
+def span(rows: Floats, *, zero: bool = False) -> Limits:
+    """Give the limits of an axis that holds all finite numbers, with some room; with `zero`, that, too.
+
+    Examples
+    --------
+    >>> span(np.array([[0.0, 100.0, np.nan]])), span(np.array([[2.0, 4.0]]), zero=True).lo < 0
+    (Limits(lo=-10.0, hi=110.0, symmetric=False), True)
+    """
+    found = limits(measure(rows))
+    lo, hi = (min(found.lo, 0.0), max(found.hi, 0.0)) if zero else (found.lo, found.hi)
+    # Halved: the distance of the largest numbers is past the largest float.
+    room = _ROOM * 2 * (hi / 2 - lo / 2)
+    return Limits(lo - room, hi + room)
+
+
+def tangent(x: float, y: float, slope: float, unit: tuple[float, float], reach: float) -> tuple[Floats, Floats]:
+    """Give both ends of a tangent that reaches equally far on the page, however steep it is.
+
+    Parameters
+    ----------
+    x, y, slope : float
+    unit : (float, float)
+        How long one unit is on the page, across and down.
+    reach : float
+        How far each end is from the middle, on the page.
+
+    Examples
+    --------
+    >>> tangent(0.0, 1.0, 0.75, (1.0, 1.0), 5.0)
+    (array([-4.,  4.]), array([-2.,  4.]))
+    """
+    across = reach / math.hypot(unit[0], slope * unit[1])
+    ends = np.array([-across, across])
+    return x + ends, y + slope * ends
+
+
+def vector(numbers: Floats) -> str:
+    """Write a number, or the components of a vector."""
+    said = [written(float(v)) for v in numbers]
+    return said[0] if len(said) == 1 else f"({', '.join(said)})"
+
+
+def written(value: float) -> str:
+    """Write a number, or that it is none.
+
+    Examples
+    --------
+    >>> written(1.36941), written(float("nan")), written(float("-inf"))
+    ('1.369', 'NaN', '-Inf')
+    """
+    return number(value) if math.isfinite(value) else "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
+
+
+def readout(model: ExploreModel) -> tuple[tuple[str, str], ...]:
+    """Give what the probe reads, as names and numbers: x, f, and the derivative."""
+    at = model.probe
+    said = [(model.axis, written(float(model.x[at]))), ("f", vector(model.values[:, at]))]
+    if model.slopes is not None:
+        said.append((model.slope_name, vector(model.slopes[:, at])))
+    return tuple(said)
+
+
+def text_lines(model: ExploreModel) -> tuple[tuple[str, str], ...]:
+    """Give the statistics of the curve and of its derivative, each with its name."""
+    lines = [("f", extent(model.x, model.values, model.axis))]
+    if model.slopes is not None:
+        lines.append((model.slope_name, extent(model.x, model.slopes, model.axis)))
+    return tuple(lines)
+
+
+def extent(x: Floats, rows: Floats, axis: str) -> str:
+    """Write the least and the greatest number with their places, and how many are not finite.
+
+    Examples
+    --------
+    >>> x = np.array([0.0, 1.0, 2.0])
+    >>> extent(x, np.array([[5.0, 4.0, np.nan]]), "x"), extent(x, np.array([[3.0, 3.0, 3.0]]), "x")
+    ('min 4 at x = 1  max 5 at x = 0  1 NaN', '3 everywhere')
+    """
+    stats = measure(rows)
+    said = _ends(stats, x, rows, axis)
+    return "  ".join([*said, *([stats.not_finite] if stats.not_finite else [])])
+
+
+def _ends(stats: Stats, x: Floats, rows: Floats, axis: str) -> list[str]:
+    if stats.min is None or stats.max is None:
+        return ["nothing finite"]
+    if stats.min == stats.max:
+        return [f"{number(stats.min)} {'where finite' if stats.not_finite else 'everywhere'}"]
+    said, most = [], digits(stats)
+    for word, value in (("min", stats.min), ("max", stats.max)):
+        at = float(x[np.argwhere(rows == value)[0][-1]])
+        said.append(f"{word} {number(value, most)} at {axis} = {number(at, 3)}")
+    return said
+
+
+def notes(model: ExploreModel) -> str:
+    """Write what is to be known beside the numbers, in one line."""
+    why = f"no derivative: {model.why}" if model.slopes is None else ""
+    return "; ".join(said for said in (why, model.note) if said)
+
+
+def plain(model: ExploreModel) -> str:
+    """Write the model as a few lines of plain text."""
+    settings = f", {model.settings}" if model.settings else ""
+    lo, hi = number(float(model.x[0])), number(float(model.x[-1]))
+    lines = [f"{model.name}  {model.words}, {model.axis} from {lo} to {hi}{settings}"]
+    lines += [f"  {name:<{len(model.slope_name)}}  {said}" for name, said in text_lines(model)]
+    lines.append("  at " + "  ".join(f"{name} = {said}" for name, said in readout(model)))
+    return "\n".join([*lines, *([f"  note: {notes(model)}"] if notes(model) else [])])
