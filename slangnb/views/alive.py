@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from slangnb.views import stored
 from slangnb.views.still import KINDS, Bundle, StillView, chosen
 
 if TYPE_CHECKING:
-    from slangnb.views.live import LivePair
+    from slangnb.views.live_widget import LiveWidget
 
+W = TypeVar("W", bound="LiveWidget")
 #: A picture of more rows than this stays still.
 MOST_LIVE = 8
 
 
-class LiveView(StillView):
+class LiveView(StillView, Generic[W]):
     """A still view whose rows can be drawn by widgets.
 
     Attributes
@@ -28,7 +29,7 @@ class LiveView(StillView):
     live: bool = False
 
     def __init__(self) -> None:
-        self._widgets: list[LivePair] = []
+        self._widgets: list[W] = []
 
     @property
     @abstractmethod
@@ -41,7 +42,7 @@ class LiveView(StillView):
         return True
 
     @abstractmethod
-    def _make(self, key: str) -> list[LivePair]:
+    def _make(self, key: str) -> list[W]:
         """Make a widget for each row."""
 
     @property
@@ -61,7 +62,7 @@ class LiveView(StillView):
 
         return ipywidgets.VBox(made)
 
-    def make_widgets(self, key: str) -> list[LivePair]:
+    def make_widgets(self, key: str) -> list[W]:
         """Make widgets that draw over the static picture of that key; those without a key stand by themselves."""
         if not 0 < self._rows <= (MOST_LIVE if key else self._rows):
             return []

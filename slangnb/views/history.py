@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 PAGE_FRAMES, GIF_FRAMES = 24, 32
 
 
-class History(LiveView):
+class History(LiveView["LivePair"]):
     """Snapshots of tensors and their gradients over steps, shown.
 
     Where a browser watches, it comes alive: the pair view at the last step, with a slider to the other steps and a

@@ -1,68 +1,49 @@
-"""The live widget of a pair view: answers the browser, and sends it what is drawn.
-
-Its pictures travel as bytes in one trait. Nothing heavy is sent before a page shows the widget, so that runs without a
-browser, as those of nbconvert, neither compute nor store anything for it.
-"""
+"""The live widget of a pair view: answers the browser, and sends it what is drawn."""
 
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import Any
 
-import anywidget
 import traitlets
 
 from slangnb.errors import CallError
 from slangnb.views import frames, frontend
 from slangnb.views.axes import Axes, default_axes, with_axis, with_pick
 from slangnb.views.frames import Look
+from slangnb.views.live_widget import LiveWidget, script, style
 from slangnb.views.measure import Stats
 from slangnb.views.model import PairModel, Role
 from slangnb.views.palette import palettes
 from slangnb.views.source import Source, Window
 
-_STATIC = Path(__file__).parent / "static"
 #: Pixels of a picture in each direction, and seconds between two pictures at least.
 MOST, PACE = 512, 1 / 40
 _ALL = (0, 1 << 40)
 
 
-class LivePair(anywidget.AnyWidget):
+class LivePair(LiveWidget):
     """One value beside its gradient, in a browser.
 
     Parameters
     ----------
     source : Source
-    key : str
-        Names the static picture on the page that the live one covers; empty for a widget that is displayed by itself.
-    group : str
-        Shared by the rows of one view.
-    row, count : int
-        Which of the rows of that picture, and how many it has.
+    key, group, row, count
+        As of `LiveWidget`.
     """
 
-    _esm = _STATIC / "pair.js"
-    _css = _STATIC / "pair.css"
+    _esm = script("pair.js")
+    _css = style("pair.css")
 
-    key = traitlets.Unicode("").tag(sync=True)
-    group = traitlets.Unicode("").tag(sync=True)
-    row = traitlets.Int(0).tag(sync=True)
-    count = traitlets.Int(1).tag(sync=True)
     look = traitlets.Dict().tag(sync=True)
     maps = traitlets.Dict().tag(sync=True)
-    meta = traitlets.Dict().tag(sync=True)
-    frame = traitlets.Bytes(b"").tag(sync=True)
-    seq = traitlets.Int(0).tag(sync=True)
 
     def __init__(self, source: Source, *, key: str = "", group: str = "", row: int = 0, count: int = 1) -> None:
         self._source = source
         self._axes: Axes = default_axes(source.shape, source.element)
         self._model: PairModel | None = None
-        self._shown = False
         self._last, self._waiting = 0.0, False
         super().__init__(key=key, group=group, row=row, count=count)
-        self.on_msg(self._answer)
         self.observe(self._redraw, "look")
 
     def __repr__(self) -> str:
@@ -73,21 +54,9 @@ class LivePair(anywidget.AnyWidget):
         """What it draws."""
         return self._source
 
-    @property
-    def seen(self) -> bool:
-        """Whether a page shows the picture."""
-        return self._shown and self.comm is not None
-
-    def appear(self) -> None:
-        """Draw for a page that is about to show it: while a cell runs, the kernel does not hear what the page asks."""
-        if not self._shown:
-            self._shown, self.maps = True, palettes()
-            self._draw()
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        if frontend.has_page():
-            self.appear()
-        return super()._repr_mimebundle_(**kwargs)
+    def _begin(self) -> None:
+        self.maps = palettes()
+        self._draw()
 
     def update(self) -> None:
         """Read the numbers again and draw them; faster than the eye, only the last picture is sent."""
@@ -128,16 +97,12 @@ class LivePair(anywidget.AnyWidget):
         except CallError as error:
             self._say(str(error))
             return
-        with self.hold_sync():
-            self.meta, self.frame = meta, data
-            self.seq += 1
+        self._put(meta, data)
         self._last = time.monotonic()
 
     def _say(self, sentence: str) -> None:
         """Show a sentence instead of a picture."""
-        with self.hold_sync():
-            self.meta, self.frame = {"kind": "said", "name": self._source.name, "said": sentence}, b""
-            self.seq += 1
+        self._put({"kind": "said", "name": self._source.name, "said": sentence}, b"")
 
     def _picture(self, fresh: bool) -> tuple[dict[str, Any], bytes]:
         source = self._source

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from slangnb.views.page import Drawing
 
 
-class PairView(LiveView):
+class PairView(LiveView["LivePair"]):
     """Values beside their gradients; renders as a picture in a notebook and as text in a terminal.
 
     Where a browser watches, the picture comes alive: a script that the kernel sends draws over it. What is stored in

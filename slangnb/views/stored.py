@@ -15,7 +15,7 @@ import threading
 import time
 import uuid
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
@@ -25,7 +25,7 @@ from slangnb.runtime.current import has_session, session
 from slangnb.views import frontend
 
 if TYPE_CHECKING:
-    from slangnb.views.live import LivePair
+    from slangnb.views.live_widget import LiveWidget
 
 #: Pictures that are followed, and alive in the page, at the same time.
 MOST_KEPT = 40
@@ -69,7 +69,7 @@ class Shown(Protocol):
     def follow(self) -> None:
         """Read again what may have changed."""
 
-    def make_widgets(self, key: str) -> list[LivePair]:
+    def make_widgets(self, key: str) -> Sequence[LiveWidget]:
         """Make what draws over the picture of that name in a page."""
         ...
 
@@ -89,7 +89,7 @@ class Place:
         Gives the view; None when nobody holds it any longer, as it cannot change then.
     paged : bool
         Whether a page watches.
-    widgets : list of LivePair
+    widgets : sequence of LiveWidget
         What draws over the picture in the page.
     display : str
         The id that the output was displayed with.
@@ -102,7 +102,7 @@ class Place:
     key: str
     view: Callable[[], Shown | None]
     paged: bool = False
-    widgets: list[LivePair] = field(default_factory=list)
+    widgets: Sequence[LiveWidget] = field(default_factory=list)
     display: str = ""
     since: float | None = None
     drawn: float = -math.inf

@@ -119,13 +119,14 @@ def _axis_name(signature: Signature, ranges: Mapping[str, Range], axes: str | Se
         close = difflib.get_close_matches(one, ranges, 1)
         remedy = f"did you mean {close[0]!r}?" if close else f"write {one}=(-1, 1), or another range"
         raise CallError(f"axes names {one!r}, which has no range", function=name, argument=one, remedy=remedy)
-    if len(names) > 1:
+    axis, *others = names
+    if others:
         raise CallError(
             f"explore draws one axis, not {len(names)}",
             function=name,
-            remedy=f"write axes={names[0]!r}: the other ranges get sliders",
+            remedy=f"write axes={axis!r}: the other ranges get sliders",
         )
-    return names[0]
+    return axis
 
 
 def _axis_remedy(signature: Signature) -> str:
@@ -188,6 +189,36 @@ def _range(function: str, parameter: Parameter, value: Any) -> Range | None:
     if lo < bounds.min or hi > bounds.max:
         raise refuse(f"the range of {name!r} is beyond the numbers of {t.scalar}", f"from {bounds.min} to {bounds.max}")
     return Range(name, lo, hi, float(math.floor(start)), whole=True)
+
+
+def moved(sliders: Sequence[Range], values: Mapping[str, Any]) -> dict[str, float]:
+    """Give where sliders go.
+
+    Raises
+    ------
+    CallError
+        There is no such slider, or it does not go there.
+
+    Examples
+    --------
+    >>> moved([Range("a", 0, 5, 2.5)], {"a": 6})
+    Traceback (most recent call last):
+    slangnb.errors.CallError: a = 6 is outside of its range
+    remedy: its slider goes from 0 to 5
+    """
+    known, found = {one.name: one for one in sliders}, {}
+    for name, value in values.items():
+        if name not in known:
+            said = f"the sliders are {', '.join(known)}" if known else "give it a range, as in explore(f, a=(0, 5))"
+            raise CallError(f"there is no slider {name!r}", argument=name, remedy=said)
+        one = known[name]
+        if not isinstance(value, (int, float, np.integer, np.floating)) or not one.lo <= value <= one.hi:
+            ends = f"its slider goes from {number(one.lo)} to {number(one.hi)}"
+            raise CallError(f"{name} = {in_words(value)} is outside of its range", argument=name, remedy=ends)
+        if one.whole and value != int(value):
+            raise CallError(f"{name} = {in_words(value)} is no whole number", argument=name, remedy=f"{name}=1")
+        found[name] = float(value)
+    return found
 
 
 def in_words(value: Any) -> str:

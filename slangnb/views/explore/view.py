@@ -2,43 +2,52 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from slangnb.autodiff.callee import check_function
 from slangnb.errors import CallError
 from slangnb.runtime.function import Function
-from slangnb.views.explore.arguments import plan
+from slangnb.views import stored
+from slangnb.views.alive import LiveView
+from slangnb.views.explore.arguments import moved, plan
 from slangnb.views.explore.evaluate import Evaluator, check_result, signature_of
 from slangnb.views.explore.model import ExploreModel, plain, written
 from slangnb.views.measure import measure
-from slangnb.views.still import StillView, table
+from slangnb.views.still import table
 from slangnb.views.text import digits, number
 
 if TYPE_CHECKING:
+    from slangnb.views.explore.live import LiveExplore
     from slangnb.views.page import Drawing
 
 
-class ExploreView(StillView):
+class ExploreView(LiveView["LiveExplore"]):
     """A function over a range: its curve, its derivative, and where its sliders stand.
+
+    Where a browser watches, the sliders move and the function is evaluated again; what the notebook stores is the
+    picture of where they stand.
 
     Parameters
     ----------
     evaluator : Evaluator
     title : str
         Written instead of the function's name.
-
-    Attributes
-    ----------
-    model : ExploreModel
-        What is drawn.
     """
 
     def __init__(self, evaluator: Evaluator, title: str = "") -> None:
+        super().__init__()
         self._evaluator = evaluator
         self.title = title or evaluator.plan.signature.name
         self._at = {one.name: one.start for one in evaluator.plan.sliders}
-        self.model: ExploreModel = evaluator.model(self._at)
+        self._model = evaluator.model(self._at)
+
+    @property
+    def model(self) -> ExploreModel:
+        """What is drawn."""
+        return self._model
 
     @property
     def values(self) -> dict[str, Any]:
@@ -46,6 +55,61 @@ class ExploreView(StillView):
         whole = {one.name for one in self._evaluator.plan.sliders if one.whole}
         moved = {name: int(value) if name in whole else value for name, value in self._at.items()}
         return {**self._evaluator.plan.fixed, **moved}
+
+    def update(self, /, **values: float) -> None:
+        """Move sliders, and evaluate the function again.
+
+        Parameters
+        ----------
+        **values
+            Where the sliders of these parameters go; without any, the function is evaluated where they stand.
+
+        Raises
+        ------
+        CallError
+            There is no such slider, or it does not go there.
+
+        Examples
+        --------
+        >>> import slangnb as sn
+        >>> m = sn.session().compile("[Differentiable] float line(float x, float a) { return a * x; }")
+        >>> view = sn.explore(m.line, x=(0, 1), a=(0, 4))
+        >>> view.update(a=3)
+        >>> view.model.slopes[0, 0], view.values
+        (3.0, {'a': 3.0})
+        """
+        at = {**self._at, **moved(self._evaluator.plan.sliders, values)}
+        self._model = self._evaluator.model(at, self._model.probe)
+        self._at = at
+        for widget in self._widgets:
+            widget.update()
+        self._changed()
+
+    def probe(self, index: int) -> None:
+        """Look at another of the points, as a live view does after its probe moved."""
+        self._model = replace(self._model, probe=min(max(index, 0), len(self._model.x) - 1))
+        self._changed()
+
+    def _changed(self) -> None:
+        for drawn in ("_png", "_stored"):
+            vars(self).pop(drawn, None)
+        stored.changed(self)
+
+    @property
+    def _rows(self) -> int:
+        return 1
+
+    def _make(self, key: str) -> list[LiveExplore]:
+        # anywidget is only needed, and only imported, where there is something to be alive in.
+        from slangnb.views.explore.live import LiveExplore
+
+        return [LiveExplore(self, key=key, group=uuid.uuid4().hex)]
+
+    def measure(self) -> None:
+        """The function was evaluated already: other code cannot change what is drawn."""
+
+    def follow(self) -> None:
+        """Only its sliders move it."""
 
     def __repr__(self) -> str:
         return plain(self.model)

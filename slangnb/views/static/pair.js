@@ -1,10 +1,9 @@
-// A value beside its gradient, drawn on canvases. No build step and no library: anywidget loads this file as it is.
+// A value beside its gradient, drawn on canvases.
 //
-//   1  numbers and ticks          pure
+//   1  numbers of a few elements  pure; what other views need, too, is in base.js
 //   2  what the kernel sent       bytes to arrays, arrays to pictures
 //   3  marks on pictures          ticks, scales, contours, arrows, profiles
 //   4  View                       one pair on the page: its elements, its events, its talk with the kernel
-//   5  mounting                   over the still picture that is part of the notebook, or as a widget
 //
 // Nothing moves unless a person starts it, so that there is nothing to slow down for people who prefer reduced motion.
 
@@ -12,44 +11,6 @@
 
 const STEPS = 252;
 const NAN = 253, POS_INF = 254, NEG_INF = 255;
-const clamp = (x, lo, hi) => Math.min(Math.max(x, lo), hi);
-
-function written(x, digits = 6) {
-  if (Number.isNaN(x)) return "NaN";
-  if (!Number.isFinite(x)) return x > 0 ? "+Inf" : "-Inf";
-  if (x === 0) return "0";
-  const size = Math.abs(x);
-  if (size < 1e-4 || size >= 1e6) return x.toExponential(digits - 1).replace(/\.?0+e/, "e").replace("e+", "e");
-  return String(Number(x.toPrecision(digits)));
-}
-
-/** Numbers of an axis, with as many digits as tell them apart. */
-function told(values, digits = 4) {
-  const sorted = [...values].sort((a, b) => a - b), gap = Math.min(...sorted.slice(1).map((v, i) => v - sorted[i]));
-  for (let more = digits; more < 17; more++) {
-    // Many digits with an exponent are hard to compare.
-    const said = values.map(v => more > digits && Math.abs(v) >= 1e6 && Math.abs(v) < 1e15 ? String(Number(v.toPrecision(more))) : written(v, more));
-    if (!Number.isFinite(gap) || said.every((one, i) => Math.abs(Number(one) - values[i]) <= 0.1 * gap)) return said;
-  }
-  return values.map(String);
-}
-
-/** A number as the still picture writes it: whole numbers in full. */
-function inFull(x, digits) {
-  const size = Math.abs(x);
-  if (size < 1e6 && Number.isInteger(x)) return String(x);
-  return 10 ** digits <= size && size < 1e6 ? x.toFixed(0) : written(x, digits);
-}
-
-function spaced(lo, hi, most) {
-  const span = hi - lo;
-  if (!(span > 0) || !Number.isFinite(span)) return [];
-  const raw = span / Math.max(most, 1), power = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 2.5, 5, 10].map(m => m * power).find(s => s >= raw * 0.999);
-  const found = [];
-  for (let k = Math.ceil(lo / step - 1e-9); k * step <= hi + step * 1e-9; k++) found.push(k * step || 0);
-  return found;
-}
 
 /** The range of an axis of a few numbers, with room for what is written at their ends; `zero`: they stand on a line at 0. */
 function stemsOf(panel, room) {
@@ -145,28 +106,9 @@ function paint(panel, palette) {
 // Lines of at most so many elements are drawn as stems, with their numbers where they are fewer still.
 const SMALL = 64, FEW = 8;
 const LEFT = 40, RIGHT = 10, TOP = 5, TICKS = 19, PROFILE = 74, COUNTS = 34, BAR = 9, SCALE = COUNTS + BAR + 20;
-// At least 3 to 1 against the paper, light and dark.
-const COMPONENTS = [["#5b4bb0", "#2c8cb0", "#2a9a75", "#7f9a1f"], ["#8d80dd", "#2c8cb0", "#2fa37c", "#9fbf2f"]];
 // Milliseconds between two steps of a history that is played.
 const MOMENT = 220;
-const BLUE = "#3f7fb5", ORANGE = "#d9763a";
-// The stems under the dots of numbers, light and dark: of values, of gradients above zero and below.
-const SOFT = [["#b7d3de", "#f3c29b", "#a8cbe2"], ["#24505f", "#86502a", "#255a85"]];
 
-function text(g, said, x, y, { colour, align = "center", base = "top", size = 11, mono = false, weight = "", whole = false } = {}) {
-  g.font = `${weight} ${size}px ${mono ? g.fonts.mono : g.fonts.sans}`;
-  if (whole) {
-    // Half of a number at an edge of the canvas would be read as another number.
-    const half = g.measureText(said).width / 2;
-    x = clamp(x, half, g.canvas.width / (window.devicePixelRatio || 1) - half);
-  }
-  g.textAlign = align; g.textBaseline = base; g.fillStyle = colour ?? g.inks.muted;
-  g.fillText(said, x, y);
-}
-function line(g, x0, y0, x1, y1, colour, width = 1) {
-  g.strokeStyle = colour; g.lineWidth = width;
-  g.beginPath(); g.moveTo(x0, y0); g.lineTo(x1, y1); g.stroke();
-}
 /** A line that is seen on any colour. */
 function halo(g, draw) {
   for (const [colour, width] of [["rgb(0 0 0 / 0.7)", 3.6], ["#fff", 1.5]]) { g.strokeStyle = colour; g.lineWidth = width; draw(); }
@@ -317,13 +259,6 @@ function sign(g, x, y, code) {
 }
 
 // ---------------------------------------------------------------------------------------------------------- 4 View
-
-function make(tag, name, extra = {}) {
-  const made = Object.assign(document.createElement(tag), { className: name, ...extra });
-  // Lab takes arrow keys for its cells unless an element asks it not to.
-  if (tag === "input" || tag === "select" || name === "snb-stage") made.setAttribute("data-lm-suppress-shortcuts", "true");
-  return made;
-}
 
 // The key that lets the wheel zoom, as it is written on the keyboard.
 const WHEEL = /Mac/.test(navigator.platform) ? "⌘" : "Ctrl";
@@ -627,19 +562,7 @@ class View {
     if (this.detail && this.detail.kind !== "line") for (const p of this.detail.panels) paint(p, p.colours ? null : this.palette(p));
   }
 
-  theme() {
-    const style = getComputedStyle(this.root), name = v => style.getPropertyValue(v).trim();
-    const probe = this.live.style;
-    const resolved = v => { probe.color = `var(${v})`; const c = getComputedStyle(this.live).color; probe.color = ""; return c; };
-    const inks = { ink: resolved("--snb-ink"), muted: resolved("--snb-muted"), line: resolved("--snb-line"), paper: resolved("--snb-paper") };
-    const [r, g, b] = (inks.paper.match(/[\d.]+/g) ?? [255, 255, 255]).map(Number);
-    inks.dark = 0.3 * r + 0.59 * g + 0.11 * b < 128;
-    if (name("--jp-layout-color0")) this.root.style.colorScheme = inks.dark ? "dark" : "light";
-    inks.components = COMPONENTS[inks.dark ? 1 : 0];
-    inks.value = inks.dark ? "#5fb0d6" : "#2c718e";
-    const fonts = { sans: style.fontFamily, mono: name("--snb-mono") || "monospace" };
-    return { inks, fonts };
-  }
+  theme() { return themeOf(this.root, this.live); }
 
   /** Place the parts of each canvas, and give it the pixels that the screen has. */
   resize() {
@@ -1210,11 +1133,7 @@ class View {
     on("change:maps", () => { this.palettes = null; this.repaint(); });
     on("msg:custom", (m, buffers) => this.message(m, buffers));
     const again = () => { this.look_ = this.placed = null; this.repaint(); };
-    const theme = new MutationObserver(again);
-    theme.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-name", "data-jp-theme-light", "class", "style"] });
-    const scheme = matchMedia("(prefers-color-scheme: dark)");
-    scheme.addEventListener("change", again);
-    this.offs.push(() => theme.disconnect(), () => scheme.removeEventListener("change", again));
+    this.offs.push(onTheme(again));
   }
 
   end() {
@@ -1323,97 +1242,3 @@ class Player {
     this.model.off("change:steps change:step", this.follows);
   }
 }
-
-// ------------------------------------------------------------------------------------------------------ 5 mounting
-
-/** Brings together still pictures on the page and the models that the kernel made for them. One for all modules.
- *
- * The kernel draws the still picture anew while the live one is on the page, and JupyterLab replaces all that is in the
- * output then. So the live view stands beside it: it keeps zoom, focus and a slider that is being dragged. */
-function makeMeeting() {
-  const groups = new Map(), covers = new WeakMap();
-  let due = 0;
-  const scan = () => {
-    due = 0;
-    for (const rows of document.querySelectorAll(".snb-rows")) if (keyIn(rows.cover) !== rows.group.key) take(rows);
-    for (const place of document.querySelectorAll("[data-slangnb-view]")) {
-      const cover = coverOf(place), key = place.dataset.slangnbView;
-      const there = covers.get(cover);
-      if (there?.isConnected && there.cover === cover) continue;
-      const ready = [...groups.values()].filter(g => g.key === key && g.rows.filter(Boolean).length === g.count);
-      // Another picture of the same name is that of another notebook, unless it shows the same.
-      const group = ready.reverse().find(g => !g.shown?.isConnected) ?? ready.find(g => pictureOf(g.shown.cover) === pictureOf(cover));
-      if (group) mount(group, cover);
-    }
-  };
-  const mount = (group, cover) => {
-    // A page that took all away with the picture gets back what was there, with its zoom.
-    const found = group.shown && !group.shown.isConnected ? group.shown : null;
-    const rows = found ?? make("div", "snb-rows");
-    if (!found) for (const model of group.rows) {
-      const el = make("div", "");
-      rows.append(el);
-      group.views.add(new View(model, el));
-    }
-    if (!group.shown?.isConnected) group.shown = rows;
-    rows.cover?.classList.remove("snb-covered");
-    Object.assign(rows, { cover, group });
-    covers.set(cover, rows);
-    cover.classList.add("snb-covered");
-    // The room of an output is that of its class.
-    rows.classList.toggle(OUTPUT, cover.classList.contains(OUTPUT));
-    cover.after(rows);
-  };
-  /** Take a live view from the page: the still picture comes out again. */
-  const take = rows => {
-    for (const view of rows.group.views) if (view.root.parentElement === rows) { view.end(); rows.group.views.delete(view); }
-    if (rows.group.shown === rows) rows.group.shown = null;
-    covers.delete(rows.cover);
-    rows.cover.classList.remove("snb-covered");
-    rows.remove();
-  };
-  const soon = () => { due ||= setTimeout(scan, 60); };
-  const watch = new MutationObserver(changes => { if (groups.size && changes.some(c => c.addedNodes.length)) soon(); });
-  watch.observe(document.documentElement, { childList: true, subtree: true });
-  return {
-    add(model) {
-      const id = model.get("group");
-      if (!groups.has(id)) groups.set(id, { key: model.get("key"), count: model.get("count"), rows: [], views: new Set() });
-      groups.get(id).rows[model.get("row")] = model;
-      soon();
-      return () => this.drop(id);
-    },
-    /** The kernel is gone, or took the view back. */
-    drop(id) {
-      const group = groups.get(id);
-      groups.delete(id);
-      for (const rows of new Set([...group?.views ?? []].map(view => view.root.parentElement))) if (rows) take(rows);
-    },
-  };
-}
-
-const OUTPUT = "jp-OutputArea-output";
-
-/** What stays when JupyterLab draws an output anew; elsewhere the picture itself. */
-const coverOf = place => place.closest(`.${OUTPUT}`) ?? place;
-const keyIn = cover => (cover.matches("[data-slangnb-view]") ? cover : cover.querySelector("[data-slangnb-view]"))?.dataset.slangnbView;
-const pictureOf = cover => cover?.querySelector("figure img")?.src;
-
-const MEETING = Symbol.for("slangnb.pairs");
-
-function initialize({ model }) {
-  if (!model.get("key")) return undefined;
-  const meeting = globalThis[MEETING] ??= makeMeeting();
-  const drop = meeting.add(model);
-  model.on("comm_live_update", drop);
-  return () => { model.off("comm_live_update", drop); drop(); };
-}
-
-function render({ model, el }) {
-  const root = make("div", "");
-  el.append(root);
-  const view = new View(model, root);
-  return () => view.end();
-}
-
-export default { initialize, render };

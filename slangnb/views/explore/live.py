@@ -1,0 +1,98 @@
+"""The live widget of an explored function: takes where sliders and probe go, and sends the curve."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from slangnb.errors import SlangNbError
+from slangnb.views.explore.model import ExploreModel, notes, plain, text_lines
+from slangnb.views.live_widget import LiveWidget, script, style
+
+if TYPE_CHECKING:
+    from slangnb.views.explore.view import ExploreView
+
+
+class LiveExplore(LiveWidget):
+    """A function with sliders, in a browser.
+
+    Parameters
+    ----------
+    view : ExploreView
+        Evaluates the function; all widgets of a view show the same.
+    key, group
+        As of `LiveWidget`.
+    """
+
+    _esm = script("explore.js")
+    _css = style("pair.css", "explore.css")
+
+    def __init__(self, view: ExploreView, *, key: str = "", group: str = "") -> None:
+        self._view = view
+        super().__init__(key=key, group=group)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._view.title}>"
+
+    def update(self) -> None:
+        """Send what the function gives now."""
+        if self.seen:
+            self._begin()
+
+    def flush(self) -> None:
+        """Nothing is left for later."""
+
+    def _begin(self) -> None:
+        model = self._view.model
+        self._put({"title": self._view.title, **about(model)}, numbers(model))
+
+    def _answer(self, _widget: object, message: dict[str, Any], _buffers: object) -> None:
+        kind = message.get("kind")
+        if kind == "hello":
+            self.appear()
+        elif kind == "probe":
+            self._view.probe(int(message["index"]))
+        elif kind == "set":
+            try:
+                self._view.update(**message["values"])
+            except SlangNbError as error:
+                # The curve stays as it was.
+                self._put({**self.meta, "said": str(error)}, self.frame)
+
+
+def about(model: ExploreModel) -> dict[str, Any]:
+    """Give all that is written, and where the sliders stand."""
+    return {
+        "name": model.name,
+        "call": model.call,
+        "words": model.words,
+        "axis": model.axis,
+        "slope": model.slope_name,
+        "labels": list(model.labels),
+        "components": len(model.values),
+        "points": len(model.x),
+        "gradient": model.slopes is not None,
+        "probe": model.probe,
+        "sliders": [
+            {
+                "name": one.range.name,
+                "lo": one.range.lo,
+                "hi": one.range.hi,
+                "start": one.range.start,
+                "whole": one.range.whole,
+                "steps": one.range.steps,
+                "value": one.value,
+            }
+            for one in model.sliders
+        ],
+        "lines": [list(one) for one in text_lines(model)],
+        "notes": notes(model),
+        "alt": "; ".join(line.strip() for line in plain(model).splitlines()),
+    }
+
+
+def numbers(model: ExploreModel) -> bytes:
+    """Give the numbers of the axis, of the components, and of their derivatives, one after the other."""
+    rows = [model.x[None], model.values, *([] if model.slopes is None else [model.slopes])]
+    return np.concatenate(rows).astype("<f8").tobytes()

@@ -1,0 +1,326 @@
+// A function over a range: sliders, its curve with a tangent, and its derivative below it.
+//
+// The kernel evaluates the function for each place of a slider; one place is asked for at a time, and those on the way
+// are left out. The probe needs no kernel: the numbers of all points are here.
+
+const LEFT = 56, TOP = 8, GAP = 27, FOOT = 40, REACH = 76;
+// How long the probe rests before the still picture shows it, and the kernel may take to answer, in milliseconds.
+const REST = 500, PATIENCE = 2000;
+
+/** The limits of rows of numbers, with room about them. */
+function spanOf(rows, zero) {
+  let lo = zero ? 0 : Infinity, hi = zero ? 0 : -Infinity;
+  for (const row of rows) for (const v of row) if (Number.isFinite(v)) { if (v < lo) lo = v; if (v > hi) hi = v; }
+  if (!(hi >= lo)) return [-1, 1];
+  if (hi / 2 - lo / 2 <= 1e-12 * Math.max(Math.abs(lo), Math.abs(hi))) { const pad = 0.1 * Math.max(Math.abs(lo), Math.abs(hi)) || 0.5; lo -= pad; hi += pad; }
+  const room = 0.2 * (hi / 2 - lo / 2);
+  return [lo - room, hi + room];
+}
+const union = (a, b) => a ? [Math.min(a[0], b[0]), Math.max(a[1], b[1])] : b;
+
+/** Runs of points that are finite: a curve has gaps elsewhere. */
+function runsOf(row) {
+  const runs = [];
+  let from = -1;
+  for (let i = 0; i <= row.length; i++) {
+    const good = i < row.length && Number.isFinite(row[i]);
+    if (good && from < 0) from = i;
+    if (!good && from >= 0) { runs.push([from, i]); from = -1; }
+  }
+  return runs;
+}
+
+class View {
+  constructor(model, root) {
+    this.model = model; this.root = root;
+    this.asked = 0; this.next = null; this.probe = null; this.held = null; this.dragging = false;
+    this.build();
+    this.listen();
+    if (model.get("seq")) this.read(); else this.send({ kind: "hello" });
+  }
+
+  send(message) {
+    // A kernel that is gone or busy must not become an error on the page: the last picture stays.
+    try { this.model.send(message); return true; } catch { return false; }
+  }
+
+  // -- elements
+
+  build() {
+    const r = this.root;
+    r.classList.add("snb", "snb-explore"); r.setAttribute("role", "group");
+    this.name = make("span", "snb-name"); this.call = make("code", "snb-call");
+    const head = make("div", "snb-head"); head.append(this.name, this.call);
+    this.sliders = make("div", "snb-knobs"); this.inputs = new Map();
+    this.what = make("span", "snb-what"); this.readout = make("span", "snb-readout");
+    const bar = make("div", "snb-bar"); bar.append(this.what, this.readout);
+    this.stage = make("div", "snb-stage", { tabIndex: 0 });
+    this.stage.setAttribute("role", "group");
+    this.base = make("canvas", ""); this.over = make("canvas", "");
+    this.base.setAttribute("role", "img"); this.over.setAttribute("aria-hidden", "true");
+    this.stage.append(this.base, this.over);
+    this.stats = make("div", "snb-stats"); this.notes = make("div", "snb-caption");
+    this.live = make("div", "snb-aside"); this.live.setAttribute("aria-live", "polite"); this.live.setAttribute("role", "status");
+    r.append(head, this.sliders, bar, this.stage, this.stats, this.notes, this.live);
+    this.watch = new ResizeObserver(() => { if (this.stage.clientWidth !== this.width) { this.width = this.stage.clientWidth; this.draw(); } });
+    this.watch.observe(this.stage);
+  }
+
+  buildSliders(all) {
+    const key = JSON.stringify(all.map(one => [one.name, one.lo, one.hi, one.steps]));
+    if (this.key === key) return;
+    this.key = key; this.inputs.clear();
+    this.sliders.replaceChildren(...all.map(one => {
+      const input = make("input", "", { type: "range", min: 0, max: one.steps, step: 1 }), out = make("output", "");
+      const place = () => {
+        const exact = one.lo + (one.hi - one.lo) * Number(input.value) / one.steps;
+        return one.whole ? Math.round(exact) : Number(exact.toPrecision(12));
+      };
+      const said = value => { out.value = inFull(value, 4); input.setAttribute("aria-valuetext", out.value); };
+      input.oninput = () => { this.dragging = true; said(place()); this.ask(one.name, place()); };
+      input.onchange = () => this.release();
+      const label = make("label", "", { title: `${one.name} from ${inFull(one.lo, 4)} to ${inFull(one.hi, 4)}; a double click brings it back to where it was.` });
+      input.ondblclick = () => { said(one.start); this.ask(one.name, one.start); this.release(); };
+      label.append(make("b", "", { textContent: one.name }), input, out);
+      this.inputs.set(one.name, { input, said, one });
+      return label;
+    }));
+    this.sliders.style.display = all.length ? "" : "none";
+  }
+
+  /** A slider was let go: limits that grew while it moved fit the curve again. */
+  release() { this.dragging = false; this.held = null; this.draw(); }
+
+  /** One request at a time: the kernel draws the newest place, not each on the way. */
+  ask(name, value) {
+    if (this.asked && performance.now() - this.asked < PATIENCE) { this.next = { ...this.next, [name]: value }; return; }
+    const values = { ...this.next, [name]: value };
+    this.next = null;
+    this.asked = performance.now();
+    this.send({ kind: "set", values });
+  }
+
+  // -- what arrives
+
+  read() {
+    const meta = this.model.get("meta"), bytes = this.model.get("frame");
+    if (!meta?.axis) return;
+    this.asked = 0;
+    this.meta = meta;
+    const n = meta.points, all = new Float64Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength));
+    const row = i => all.subarray(i * n, (i + 1) * n), rows = (from, count) => Array.from({ length: count }, (_, i) => row(from + i));
+    this.x = row(0);
+    this.values = rows(1, meta.components);
+    this.slopes = meta.gradient ? rows(1 + meta.components, meta.components) : [];
+    this.probe ??= meta.probe;
+    this.buildSliders(meta.sliders);
+    if (this.next) { const [[name, value]] = Object.entries(this.next); this.ask(name, value); }
+    // A slider that is being dragged is ahead of the kernel.
+    else if (!this.dragging) for (const { name, lo, hi, steps, value } of meta.sliders) {
+      const { input, said } = this.inputs.get(name);
+      input.value = Math.round((value - lo) / (hi - lo) * steps);
+      said(value);
+    }
+    this.words();
+    this.draw();
+    this.root.dataset.seq = this.model.get("seq");
+  }
+
+  words() {
+    const m = this.meta;
+    this.name.textContent = m.title; this.call.textContent = m.call; this.what.textContent = `f(${m.axis})`;
+    this.stats.replaceChildren(...m.lines.map(([name, said]) => {
+      const line_ = make("div", "");
+      const parts = said.split("  ").map(part => make("span", /NaN|Inf|nothing/.test(part) ? "snb-odd" : "", { textContent: part }));
+      line_.append(make("span", "snb-role", { textContent: name }), ...parts);
+      return line_;
+    }));
+    this.stats.lastChild?.append(make("span", "snb-words", { textContent: m.words }));
+    this.notes.textContent = m.said ?? m.notes; this.notes.style.display = this.notes.textContent ? "" : "none";
+    this.notes.classList.toggle("snb-odd", !!m.said);
+    this.root.setAttribute("aria-label", m.title);
+    this.base.setAttribute("aria-label", m.alt);
+    this.stage.setAttribute("aria-label", `${m.title} over ${m.axis}: arrow keys move the probe`);
+    this.tell(false);
+  }
+
+  /** Write what the probe reads. */
+  tell(aloud = true) {
+    const m = this.meta, at = this.probe, join = rows => rows.length > 1 ? `(${rows.map(r => this.number(r[at])).join(", ")})` : this.number(rows[0][at]);
+    const parts = [[m.axis, this.number(this.x[at]), ""], ["f", join(this.values), ""]];
+    if (m.gradient) {
+      const slope = this.slopes[0][at], turn = this.slopes.length > 1 ? "" : slope > 0 ? "snb-up" : slope < 0 ? "snb-down" : "";
+      parts.push([m.slope, join(this.slopes), turn]);
+    }
+    this.readout.replaceChildren(...parts.map(([name, said, kind]) => make("span", kind, { textContent: `${name} = ${said}` })));
+    if (!aloud) return;
+    clearTimeout(this.speaking);
+    this.speaking = setTimeout(() => { this.live.textContent = parts.map(([name, said]) => `${name} = ${said}`).join(", "); }, 200);
+  }
+
+  number(x) { return Number.isFinite(x) ? inFull(x, 4) : written(x); }
+
+  // -- drawing
+
+  layout(w) {
+    const several = this.values.length > 1, wide = w - LEFT - (several ? 26 : 12);
+    const curve = { x: LEFT, y: TOP, w: wide, h: clamp(Math.round(w * 0.31), 150, 270) };
+    const tall = several ? 46 : clamp(Math.round(w * 0.14), 76, 116), gap = several ? 7 : 0;
+    const first = curve.y + curve.h + GAP;
+    const slopes = this.slopes.map((_, i) => ({ x: LEFT, y: first + i * (tall + gap), w: wide, h: tall }));
+    const last = slopes.at(-1) ?? curve;
+    return { curve, slopes, last, h: last.y + last.h + FOOT };
+  }
+
+  context(canvas, w, h) {
+    const ratio = window.devicePixelRatio || 1, pw = Math.round(w * ratio), ph = Math.round(h * ratio);
+    if (canvas.width !== pw || canvas.height !== ph) { canvas.width = pw; canvas.height = ph; canvas.style.height = `${h}px`; }
+    const g = canvas.getContext("2d");
+    g.setTransform(ratio, 0, 0, ratio, 0, 0);
+    g.clearRect(0, 0, w, h);
+    return Object.assign(g, this.look);
+  }
+
+  draw() {
+    const w = this.stage.clientWidth;
+    if (!this.meta || !w || !this.root.isConnected) return;
+    this.look ??= themeOf(this.root, this.live);
+    const at = this.at = this.layout(w), g = this.context(this.base, w, at.h);
+    const own = { curve: spanOf(this.values, false), slopes: this.slopes.map(row => spanOf([row], true)) };
+    // While a slider moves, the scales only grow: the curve is seen to move, not the scales.
+    if (this.dragging && this.held) { own.curve = union(this.held.curve, own.curve); own.slopes = own.slopes.map((one, i) => union(this.held.slopes[i], one)); }
+    this.held = own;
+    const scale = (box, [lo, hi]) => v => box.y + box.h - (v / 2 - lo / 2) / (hi / 2 - lo / 2) * box.h;
+    const lo = this.x[0], hi = this.x.at(-1), pad = 8;
+    this.px = v => at.curve.x + pad + (v / 2 - lo / 2) / (hi / 2 - lo / 2) * (at.curve.w - 2 * pad);
+    this.ys = [at.curve, ...at.slopes].map((box, i) => scale(box, i ? own.slopes[i - 1] : own.curve));
+    this.grid(g, at.curve, own.curve, this.ys[0], at.last === at.curve);
+    const several = this.values.length > 1, tints = several ? g.inks.components : [g.inks.value];
+    this.values.forEach((row, i) => this.curve(g, at.curve, row, this.ys[0], tints[i], 2.2));
+    if (several) this.endNames(g, at.curve, tints);
+    if (this.slopes.length) text(g, this.meta.slope, LEFT, at.slopes[0].y - 18, { align: "left", colour: g.inks.ink, size: 13 });
+    at.slopes.forEach((box, i) => {
+      this.grid(g, box, own.slopes[i], this.ys[i + 1], box === at.last);
+      this.area(g, box, this.slopes[i], this.ys[i + 1]);
+      if (several) text(g, this.meta.labels[i], box.x + box.w + 6, box.y + box.h / 2, { align: "left", base: "middle", colour: tints[i], weight: "600", size: 12 });
+    });
+    text(g, this.meta.axis, at.curve.x + at.curve.w / 2, at.last.y + at.last.h + 22, { colour: g.inks.ink, size: 13 });
+    this.drawOver();
+    this.root.dataset.drawn = this.model.get("seq");
+  }
+
+  grid(g, box, [lo, hi], y, below) {
+    const across = spaced(this.x[0], this.x.at(-1), Math.max(2, box.w / 84));
+    told(across).forEach((said, i) => {
+      const x = this.px(across[i]);
+      line(g, x, box.y, x, box.y + box.h, g.inks.line, 0.7);
+      if (below) { line(g, x, box.y + box.h + 1, x, box.y + box.h + 4, g.inks.muted, 0.8); text(g, said, x, box.y + box.h + 7, { whole: true }); }
+    });
+    const up = spaced(lo, hi, clamp(box.h / 34, 2, 7));
+    told(up).forEach((said, i) => {
+      line(g, box.x, y(up[i]), box.x + box.w, y(up[i]), up[i] === 0 ? g.inks.muted : g.inks.line, up[i] === 0 ? 1 : 0.7);
+      text(g, said, box.x - 6, y(up[i]), { align: "right", base: "middle" });
+    });
+  }
+
+  path(g, row, y, [from, to]) { for (let i = from; i < to; i++) g.lineTo(this.px(this.x[i]), y(row[i])); }
+
+  curve(g, box, row, y, colour, width) {
+    g.save(); g.beginPath(); g.rect(box.x, box.y - 2, box.w, box.h + 4); g.clip();
+    g.strokeStyle = colour; g.lineWidth = width; g.lineJoin = "round"; g.lineCap = "round";
+    for (const run of runsOf(row)) { g.beginPath(); this.path(g, row, y, run); g.stroke(); }
+    g.restore();
+  }
+
+  /** A derivative as an area about zero: orange above, blue below, in the tones of the still picture. */
+  area(g, box, row, y) {
+    const [, above, below] = SOFT[g.inks.dark ? 1 : 0], zero = y(0), runs = runsOf(row);
+    for (const [colour, top, foot] of [[above, box.y - 2, zero], [below, zero, box.y + box.h + 2]]) {
+      g.save(); g.beginPath(); g.rect(box.x, top, box.w, foot - top); g.clip();
+      g.fillStyle = colour;
+      for (const run of runs) {
+        g.beginPath(); g.moveTo(this.px(this.x[run[0]]), zero);
+        this.path(g, row, y, run);
+        g.lineTo(this.px(this.x[run[1] - 1]), zero); g.closePath(); g.fill();
+      }
+      g.restore();
+    }
+    line(g, box.x, zero, box.x + box.w, zero, g.inks.muted);
+    this.curve(g, box, row, y, g.inks.ink, 1.2);
+  }
+
+  /** Name the curves at their right ends, apart enough to be read. */
+  endNames(g, box, tints) {
+    const ends = this.values.map((row, i) => [this.ys[0](row.findLast(Number.isFinite) ?? NaN), i]).filter(([y]) => Number.isFinite(y));
+    let taken = Infinity;
+    for (const [y, i] of ends.sort((a, b) => b[0] - a[0])) {
+      taken = Math.min(clamp(y, box.y + 6, box.y + box.h - 4), taken - 14);
+      text(g, this.meta.labels[i], box.x + box.w + 6, taken, { align: "left", base: "middle", colour: tints[i], weight: "600", size: 12 });
+    }
+  }
+
+  drawOver() {
+    const { curve, slopes, last, h } = this.at, g = this.context(this.over, this.stage.clientWidth, h), i = this.probe;
+    const x = this.px(this.x[i]), several = this.values.length > 1;
+    g.setLineDash([2, 4]); line(g, x, curve.y, x, last.y + last.h, g.inks.muted); g.setLineDash([]);
+    const turn = slope => slope > 0 ? ORANGE : slope < 0 ? BLUE : g.inks.muted;
+    const dot = (y, colour, size) => {
+      if (!Number.isFinite(y)) return;
+      g.beginPath(); g.arc(x, y, size, 0, 7); g.fillStyle = colour; g.fill(); g.strokeStyle = g.inks.paper; g.lineWidth = 1.5; g.stroke();
+    };
+    const unit = this.px(this.x.at(-1)) - this.px(this.x[0]), lo = this.x[0], wide = this.x.at(-1) - lo;
+    this.values.forEach((row, k) => {
+      const y = this.ys[0](row[i]), slope = this.slopes[k]?.[i], colour = several ? g.inks.components[k] : this.slopes.length ? turn(slope) : g.inks.value;
+      if (Number.isFinite(slope) && Number.isFinite(y)) {
+        // As steep on the page as the curve is there; equally long whatever its steepness.
+        const down = (this.ys[0](row[i] + slope * wide * 1e-3) - y) / (unit * 1e-3), across = REACH / Math.hypot(1, down);
+        if (Number.isFinite(down)) {
+          g.save(); g.beginPath(); g.rect(curve.x, curve.y - 4, curve.w, curve.h + 8); g.clip();
+          g.globalAlpha = several ? 0.75 : 1; g.lineCap = "round";
+          line(g, x - across, y - across * down, x + across, y + across * down, colour, 1.8);
+          g.restore();
+        }
+      }
+      dot(y, colour, 4.8);
+    });
+    slopes.forEach((_, k) => dot(this.ys[k + 1](this.slopes[k][i]), turn(this.slopes[k][i]), 4));
+  }
+
+  // -- probe
+
+  point(index) {
+    index = clamp(Math.round(index), 0, this.x.length - 1);
+    if (index === this.probe) return;
+    this.probe = index;
+    this.drawOver(); this.tell();
+    clearTimeout(this.later);
+    this.later = setTimeout(() => this.send({ kind: "probe", index }), REST);
+  }
+
+  listen() {
+    const on = (event, act) => { this.model.on(event, act); this.offs.push(() => this.model.off(event, act)); };
+    this.offs = [];
+    on("change:seq", () => this.read());
+    this.offs.push(onTheme(() => { this.look = null; this.draw(); }));
+    this.stage.addEventListener("pointermove", e => {
+      if (!this.at) return;
+      const { x, w } = this.at.curve, px = e.clientX - this.stage.getBoundingClientRect().left;
+      if (px >= x - 4 && px <= x + w + 4) this.point((px - this.px(this.x[0])) / (this.px(this.x.at(-1)) - this.px(this.x[0])) * (this.x.length - 1));
+    });
+    this.stage.addEventListener("keydown", e => {
+      if (!this.meta || e.altKey || e.metaKey || e.ctrlKey) return;
+      const far = e.shiftKey ? 10 : 1, moves = { ArrowLeft: this.probe - far, ArrowRight: this.probe + far, Home: 0, End: this.x.length - 1 };
+      if (!(e.key in moves)) return;
+      // Lab moves between cells with the same keys.
+      e.preventDefault(); e.stopPropagation();
+      this.point(moves[e.key]);
+    });
+  }
+
+  end() {
+    for (const off of this.offs) off();
+    this.watch.disconnect();
+    clearTimeout(this.speaking); clearTimeout(this.later);
+    this.root.remove();
+  }
+}
