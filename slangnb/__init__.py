@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from slangnb.runtime.session import Session
     from slangnb.views import show
     from slangnb.views.explore.view import explore
+    from slangnb.views.landscape import landscape
 
 # Imported on first use: `import slangnb` must not load SlangPy before a driver is in place.
 _HOMES = {
@@ -56,6 +57,7 @@ _HOMES = {
     "optimize": "slangnb.optim.loop",
     "session": "slangnb.runtime.current",
     "tensor": "slangnb.runtime.new_tensor",
+    "landscape": "slangnb.views.landscape",
     "show": "slangnb.views",
     "explore": "slangnb.views.explore.view",
     "torch": "slangnb.interop.torch",
@@ -80,6 +82,7 @@ __all__ = [
     "gradcheck",
     "hvp",
     "jvp",
+    "landscape",
     "load_ipython_extension",
     "optimize",
     "session",
@@ -99,7 +102,6 @@ _INSTEAD = {
     "array": "write sn.tensor(...)",
     "plot": "write sn.show(x)",
     "minimize": "write sn.optimize(loss, params={'a': 2.0}, data={'x': x})",
-    "landscape": "write sn.show(f(x, y)) for x and y on a grid, as np.meshgrid(...) makes it",
     "backward": "write sn.grad(f), or f.bwds(..., _result=y)",
 }
 

@@ -218,9 +218,9 @@ def _reading(model: FieldModel) -> Iterator[str]:
 
 def _missing(model: FieldModel) -> Iterator[str]:
     if model.outside and model.path is not None:
-        yield f"{model.outside} of {len(model.path)} points of the path are outside"
+        yield f"outside the picture: {model.outside} of {len(model.path)} points of the path"
     if model.scale is not None and model.scale.beyond:
-        yield f"{model.scale.beyond} values beyond the ends of the colours"
+        yield f"beyond the ends of the colours: {model.scale.beyond} of {model.values.size} values"
     if model.stats.not_finite:
         yield f"left blank: {model.stats.not_finite}"
 
@@ -265,7 +265,9 @@ def plain(model: FieldModel) -> str:
 def place(model: FieldModel, mark: Mark) -> str:
     """Say where a mark is, and the value there."""
     where = ", ".join(f"{n} = {number(v)}" for n, v in zip(model.axes, (mark.x, mark.y), strict=True))
-    return where if mark.value is None else f"{number(mark.value)} at {where}"
+    if mark.value is None:
+        return where
+    return f"{number(mark.value) if math.isfinite(mark.value) else 'not finite'} at {where}"
 
 
 def _span(lo: float, hi: float) -> str:

@@ -10,7 +10,7 @@ from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
 
 from slangnb.views.field import FieldModel, captions, dots
 from slangnb.views.field_arrows import arrows
-from slangnb.views.labels import place
+from slangnb.views.labels import along, place
 from slangnb.views.measure import Floats
 from slangnb.views.page import Drawing, Page, shorten
 from slangnb.views.style import INK, KEPT, MARK, MUTED, PAPER, colour_map, finite, plain_axes, value_ticks
@@ -21,7 +21,7 @@ _LEFT, _TOP, _WIDE, _TALL = 0.85, 0.6, 5.0, 4.0
 _GAP, _BAR, _RIGHT = 0.14, 0.13, 0.75
 _FOOT, _LINE = 0.55, 0.2
 #: Axes whose spans differ by no more than this factor have the same scale: arrows then cross contours at right angles.
-_ALIKE = 2.0
+_ALIKE = 1.5
 #: Of one letter of a caption.
 _LETTER = 0.0545
 _CELLS = 0.31
@@ -212,7 +212,7 @@ def _marks(page: Page, ax: Axes, model: FieldModel, room: tuple[float, float]) -
         labels.append(label)
     at = [_inches(model, np.array([[m.x, m.y]]), room)[0] for m in marks]
     sizes = [(page.wide(label) + 0.08, 0.19) for label in labels]
-    drawn = _inches(model, model.path, room) if model.path is not None else np.zeros((0, 2))
+    drawn = along(_inches(model, model.path, room)) if model.path is not None else np.zeros((0, 2))
     for label, (x, y) in zip(labels, place([(p[0], p[1]) for p in at], sizes, room, drawn), strict=True):
         label.set_position(((_LEFT + x) / page.width, 1 - (_TOP + room[1] - y) / page.height))
 

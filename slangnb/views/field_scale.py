@@ -13,7 +13,7 @@ from slangnb.views.text import number
 #: Positive values over more than this ratio are better told apart on a logarithm.
 _DECADES = 100.0
 #: The part of all values that the lowest may be without being typical, and those that may be outliers.
-_LOW, _TAIL, _FAR = 0.05, 0.01, 3.0
+_LOW, _TAIL, _FAR = 0.03, 0.01, 3.0
 _CONTOURS = 12
 #: Numbers between powers of ten that have a contour, the most powers that there may be, and how to say it.
 _BETWEEN = (

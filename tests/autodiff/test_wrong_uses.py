@@ -226,7 +226,7 @@ def test_attributes_that_there_are_not(m: Any, name: str, hint: str) -> None:
         ("zeros", "; write sn.tensor(np.zeros(...))"),
         ("plot", "; write sn.show(x)"),
         ("minimize", "; write sn.optimize(loss, params={'a': 2.0}, data={'x': x})"),
-        ("landscape", "; write sn.show(f(x, y)) for x and y on a grid, as np.meshgrid(...) makes it"),
+        ("landscap", "; did you mean 'landscape'?"),
         ("jit", "; none is needed: a %%slang cell is compiled"),
         ("nonsense", ""),
     ],

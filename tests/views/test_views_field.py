@@ -145,7 +145,7 @@ def test_the_text_has_ranges_marks_and_how_to_read_the_picture() -> None:
         "  end       0.0625 at a = 0, b = 0.25\n"
         "  lowest    0 at a = 0, b = 0\n"
         "  contours every 2; arrows point downhill; longer is steeper, compressed; path: a dot at each step\n"
-        "  2 of 5 points of the path are outside"
+        "  outside the picture: 2 of 5 points of the path"
     )
 
 
