@@ -76,3 +76,13 @@ def test_a_source_without_a_name_cannot_be_imported(cells: sn.Session) -> None:
         "declare `thricefol`, or import the module that has it"
     ]
     assert kept.thricefold(1.0) == 3.0
+
+
+def test_one_public_declaration_hides_all_others(cells: sn.Session) -> None:
+    made = cells.compile("public float shown(float x) { return x; }\nfloat hidden(float x) { return x; }", "halfway")
+    say = "write `public` before `hidden`, too: where one declaration of a cell is public, all others are for that "
+    assert remedies(cells, "import halfway;\nfloat g(float x) { return hidden(x); }")[0].startswith(say)
+    assert made.shown(2.0) == 2.0
+    with pytest.raises(sn.CompileError) as caught:
+        made.hidden(2.0)
+    assert caught.value.diagnostics[0].remedy.startswith(say)

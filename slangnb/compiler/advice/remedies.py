@@ -53,6 +53,7 @@ _TABLE: tuple[tuple[str, str, _Rule], ...] = (
     (r"E10000", r"illegal character (?P<what>.+)", syntax.illegal_character),
     (r"E10001|E10005", r"", syntax.literal),
     (r"E3020[01]", r"'(?P<name>[^']+)'", syntax.redefinition),
+    (r"E30600", r"'(?P<name>\w+)'", syntax.not_public),
     (r"E45001", r"'(?P<name>[^']+)'", syntax.unresolved),
     (r"E30027", r"'(?P<name>\w+)' is not a member of '(?P<type>.+?)'\.?$", types.member),
     (r"E30019", r"type '(?P<wanted>[^']+)', got '(?P<got>[^']+)'", types.mismatch),

@@ -243,6 +243,14 @@ def redefinition(case: Case, match: re.Match[str]) -> str:
     return f"rename one of them, or delete the other `{match.group('name')}`{place}"
 
 
+def not_public(_: Case, match: re.Match[str]) -> str:
+    """E30600."""
+    return (
+        f"write `public` before `{match.group('name')}`, too: where one declaration of a cell is public, all others are "
+        "for that cell alone; Python and other cells do not reach them"
+    )
+
+
 def keyword_name(_: Case, match: re.Match[str]) -> str:
     """E20103."""
     return f"give it another name than `{match.group('name')}`"
