@@ -246,8 +246,8 @@ def redefinition(case: Case, match: re.Match[str]) -> str:
 def not_public(_: Case, match: re.Match[str]) -> str:
     """E30600."""
     return (
-        f"write `public` before `{match.group('name')}`, too: where one declaration of a cell is public, all others are "
-        "for that cell alone; Python and other cells do not reach them"
+        f"write `public` before `{match.group('name')}`, too: where one declaration of a cell is public, all others "
+        "are for that cell alone; Python and other cells do not reach them"
     )
 
 
