@@ -10,6 +10,7 @@ import pytest
 from conftest import OpenNotebook
 from lab import Notebook, until
 from playwright.sync_api import Locator, expect
+from test_accessibility import CHANGE_THEME, TALL_BODY, audit, said
 
 START = """%load_ext slangnb
 import slangnb as sn
@@ -118,3 +119,17 @@ def test_dragging_redraws_on_the_way(notebook: Notebook) -> None:
     # Above zero and below, in the tones of the still picture.
     assert names["243,194,155"] > 500
     assert names["168,203,226"] > 500
+
+
+@pytest.mark.parametrize("theme", ["JupyterLab Dark", "JupyterLab Light"])
+def test_axe_finds_nothing(notebook: Notebook, theme: str) -> None:
+    page, size = notebook.page, notebook.page.viewport_size
+    assert size is not None
+    style = page.add_style_tag(content=TALL_BODY)
+    page.evaluate(CHANGE_THEME, theme)
+    page.set_viewport_size({"width": size["width"], "height": 2400})
+    at(notebook, LINE_AT)
+    found = audit(page, ".snb-explore")
+    page.set_viewport_size(size)
+    style.evaluate("s => s.remove()")
+    assert not found, said(found)

@@ -14,7 +14,7 @@ import slangnb as sn
 from slangnb.errors import CallError
 from slangnb.views.explore.arguments import plan
 from slangnb.views.explore.evaluate import POINTS
-from slangnb.views.explore.model import Range, readout, text_lines
+from slangnb.views.explore.model import Range, notes, readout, spans, text_lines
 from slangnb.views.page import render
 
 SOURCE = """
@@ -195,6 +195,50 @@ def test_other_things_are_no_functions(thing: Any) -> None:
 def test_a_backward_pass_is_refused(m: Any) -> None:
     with pytest.raises(CallError, match=r"leave \.bwds out"):
         sn.explore(m.root.bwds, x=(0, 1))
+
+
+def test_a_few_points_far_beyond_the_others_do_not_flatten_the_curve(session: Any) -> None:
+    f = session.compile("[Differentiable] float pole(float x) { return tan(x); }").pole
+    model = sn.explore(f, x=(-3, 3)).model
+    curve, slopes = spans(model)
+    assert model.values.max() > 200
+    assert (curve.hi < 60, slopes[0].hi < 3000, slopes[0].lo < 0) == (True, True, True)
+    outside = int((np.abs(model.values) > curve.hi).sum())
+    steep = int((model.slopes[0] > slopes[0].hi).sum()) if model.slopes is not None else 0
+    assert 0 < outside < 10
+    assert notes(model) == f"points beyond the picture: {outside} of f, {steep} of df/dx"
+
+
+def test_update_moves_sliders(m: Any) -> None:
+    view = sn.explore(m.drawn, n=(1, 8), x=(0, 1))
+    before = view._repr_mimebundle_(include={"image/png"})[0]["image/png"]
+    view.update(n=7)
+    np.testing.assert_allclose(view.model.values[0], 7 * view.model.x, atol=1e-6)
+    assert view.values == {"n": 7}
+    assert view._repr_mimebundle_(include={"image/png"})[0]["image/png"] != before
+    for values, said in (({"n": 9}, "from 1 to 8"), ({"n": 2.5}, "no whole number"), ({"x": 1}, "the sliders are n")):
+        with pytest.raises(CallError, match=said):
+            view.update(**values)
+    assert view.values == {"n": 7}
+
+
+def test_a_widget_sends_numbers_when_a_page_asks_and_when_sliders_move(m: Any) -> None:
+    view = sn.explore(m.wavelet, x=(-3, 3), a=(0, 5), b=0.5)
+    widget = view.widget
+    assert (widget.seq, widget.frame) == (0, b"")
+    widget._answer(widget, {"kind": "hello"}, None)
+    x, y, _ = np.frombuffer(widget.frame, "<f8").reshape(3, POINTS)
+    np.testing.assert_allclose(y, 2.5 * np.sin(x) * np.exp(-0.5 * x**2), atol=1e-5)
+    assert widget.meta["spans"][0][1] > y.max()
+    widget._answer(widget, {"kind": "set", "values": {"a": 1.0}}, None)
+    np.testing.assert_allclose(np.frombuffer(widget.frame, "<f8").reshape(3, -1)[1], y / 2.5, atol=1e-5)
+    assert (view.values["a"], widget.meta["sliders"][0]["value"], widget.seq) == (1.0, 1.0, 2)
+    widget._answer(widget, {"kind": "probe", "index": 0}, None)
+    assert (view.model.probe, widget.seq) == (0, 2)
+    widget._answer(widget, {"kind": "set", "values": {"a": 9.0}}, None)
+    assert widget.meta["said"].startswith("a = 9 is outside of its range")
+    assert view.values["a"] == 1.0
+    widget.close()
 
 
 @pytest.mark.parametrize("span", [(0, 5), (0, 2), (-1, 1), (0, 3.3), (0, 1e-3), (5, 1e6)])

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from slangnb.views.curves import end_labels
-from slangnb.views.explore.model import ExploreModel, Slider, notes, readout, span, tangent, text_lines
+from slangnb.views.explore.model import ExploreModel, Slider, notes, readout, spans, tangent, text_lines
 from slangnb.views.measure import Floats, Limits
 from slangnb.views.page import Drawing, Page, shorten
 from slangnb.views.style import (
@@ -166,7 +166,7 @@ def _bare(ax: Axes, model: ExploreModel, limits: Limits) -> tuple[float, float]:
 
 
 def _curve(ax: Axes, model: ExploreModel) -> None:
-    down, up = _bare(ax, model, span(model.values))
+    down, up = _bare(ax, model, spans(model)[0])
     if not np.isfinite(model.values).any():
         ax.text(0.5, 0.5, "nothing finite", transform=ax.transAxes, size=10, color=MUTED, ha="center")
     left, right = ax.get_xlim()
@@ -191,7 +191,7 @@ def _slope(ax: Axes, model: ExploreModel, row: int) -> None:
     """Draw a derivative as an area about zero: orange above, blue below."""
     assert model.slopes is not None
     several = len(model.slopes) > 1
-    _bare(ax, model, span(model.slopes[row : row + 1], zero=True))
+    _bare(ax, model, spans(model)[1][row])
     y: Floats = finite(model.slopes[row])
     # "interpolate" ends each colour where the line crosses zero, between two points.
     ax.fill_between(model.x, 0, y, where=y >= 0, interpolate=True, color=POSITIVE_SOFT, lw=0, zorder=2)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from slangnb.errors import SlangNbError
-from slangnb.views.explore.model import ExploreModel, notes, plain, text_lines
+from slangnb.views.explore.model import ExploreModel, notes, plain, spans, text_lines
 from slangnb.views.live_widget import LiveWidget, script, style
 
 if TYPE_CHECKING:
@@ -63,8 +63,8 @@ class LiveExplore(LiveWidget):
 
 def about(model: ExploreModel) -> dict[str, Any]:
     """Give all that is written, and where the sliders stand."""
+    curve, slopes = spans(model)
     return {
-        "name": model.name,
         "call": model.call,
         "words": model.words,
         "axis": model.axis,
@@ -73,6 +73,7 @@ def about(model: ExploreModel) -> dict[str, Any]:
         "components": len(model.values),
         "points": len(model.x),
         "gradient": model.slopes is not None,
+        "spans": [[one.lo, one.hi] for one in (curve, *slopes)],
         "probe": model.probe,
         "sliders": [
             {

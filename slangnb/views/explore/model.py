@@ -14,6 +14,9 @@ from slangnb.views.text import digits, number
 
 #: Room above and below what is drawn, as a part of its height.
 _ROOM = 0.1
+#: What share of the numbers is usual, and how many times as far the others must reach to be left out of the picture.
+_MOST, _FAR = (0.02, 0.98), 8
+_BIGGEST = float(np.finfo(np.float64).max)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,18 +128,50 @@ def points(axis: Range, count: int, dtype: np.dtype[Any]) -> tuple[np.ndarray, i
 
 
 def span(rows: Floats, *, zero: bool = False) -> Limits:
-    """Give the limits of an axis that holds all finite numbers, with some room; with `zero`, that, too.
+    """Give the limits of an axis: all finite numbers, with some room; with `zero`, that, too.
+
+    Where a few numbers are far beyond all others, as next to a pole, they are left out: the rest would be flat.
 
     Examples
     --------
     >>> span(np.array([[0.0, 100.0, np.nan]])), span(np.array([[2.0, 4.0]]), zero=True).lo < 0
     (Limits(lo=-10.0, hi=110.0, symmetric=False), True)
+    >>> span(np.array([[*range(101), 1e6]]))
+    Limits(lo=-19.4, hi=213.4, symmetric=False)
     """
     found = limits(measure(rows))
     lo, hi = (min(found.lo, 0.0), max(found.hi, 0.0)) if zero else (found.lo, found.hi)
     # Halved: the distance of the largest numbers is past the largest float.
-    room = _ROOM * 2 * (hi / 2 - lo / 2)
-    return Limits(lo - room, hi + room)
+    half = hi / 2 - lo / 2
+    kept = rows[np.isfinite(rows)]
+    if kept.size:
+        least, most = (float(v) for v in np.quantile(kept, _MOST, method="nearest"))
+        usual = max(most / 2 - least / 2, max(most, 0) / 2 if zero else 0, max(-least, 0) / 2 if zero else 0)
+        if 0 < usual < half / _FAR:
+            lo, hi = max(lo, least - 2 * usual), min(hi, most + 2 * usual)
+            half = hi / 2 - lo / 2
+    room = _ROOM * 2 * half
+    return Limits(max(lo - room, -_BIGGEST), min(hi + room, _BIGGEST))
+
+
+def spans(model: ExploreModel) -> tuple[Limits, tuple[Limits, ...]]:
+    """Give the limits of the curve, and those of each derivative."""
+    slopes = () if model.slopes is None else model.slopes
+    return span(model.values), tuple(span(row[None], zero=True) for row in slopes)
+
+
+def beyond(model: ExploreModel) -> str:
+    """Say how many points are outside of the picture."""
+    curve, slopes = spans(model)
+    counts = [("f", _outside(model.values, curve))]
+    if model.slopes is not None:
+        counts.append((model.slope_name, sum(_outside(*one) for one in zip(model.slopes, slopes, strict=True))))
+    said = [f"{count} of {name}" for name, count in counts if count]
+    return f"points beyond the picture: {', '.join(said)}" if said else ""
+
+
+def _outside(rows: Floats, of: Limits) -> int:
+    return int((np.isfinite(rows) & ((rows < of.lo) | (rows > of.hi))).sum())
 
 
 def tangent(x: float, y: float, slope: float, unit: tuple[float, float], reach: float) -> tuple[Floats, Floats]:
@@ -223,7 +258,7 @@ def _ends(stats: Stats, x: Floats, rows: Floats, axis: str) -> list[str]:
 def notes(model: ExploreModel) -> str:
     """Write what is to be known beside the numbers, in one line."""
     why = f"no derivative: {model.why}" if model.slopes is None else ""
-    return "; ".join(said for said in (why, model.note) if said)
+    return "; ".join(said for said in (why, model.note, beyond(model)) if said)
 
 
 def plain(model: ExploreModel) -> str:

@@ -7,15 +7,6 @@ const LEFT = 56, TOP = 8, GAP = 27, FOOT = 40, REACH = 76;
 // How long the probe rests before the still picture shows it, and the kernel may take to answer, in milliseconds.
 const REST = 500, PATIENCE = 2000;
 
-/** The limits of rows of numbers, with room about them. */
-function spanOf(rows, zero) {
-  let lo = zero ? 0 : Infinity, hi = zero ? 0 : -Infinity;
-  for (const row of rows) for (const v of row) if (Number.isFinite(v)) { if (v < lo) lo = v; if (v > hi) hi = v; }
-  if (!(hi >= lo)) return [-1, 1];
-  if (hi / 2 - lo / 2 <= 1e-12 * Math.max(Math.abs(lo), Math.abs(hi))) { const pad = 0.1 * Math.max(Math.abs(lo), Math.abs(hi)) || 0.5; lo -= pad; hi += pad; }
-  const room = 0.2 * (hi / 2 - lo / 2);
-  return [lo - room, hi + room];
-}
 const union = (a, b) => a ? [Math.min(a[0], b[0]), Math.max(a[1], b[1])] : b;
 
 /** Runs of points that are finite: a curve has gaps elsewhere. */
@@ -186,21 +177,19 @@ class View {
     if (!this.meta || !w || !this.root.isConnected) return;
     this.look ??= themeOf(this.root, this.live);
     const at = this.at = this.layout(w), g = this.context(this.base, w, at.h);
-    const own = { curve: spanOf(this.values, false), slopes: this.slopes.map(row => spanOf([row], true)) };
     // While a slider moves, the scales only grow: the curve is seen to move, not the scales.
-    if (this.dragging && this.held) { own.curve = union(this.held.curve, own.curve); own.slopes = own.slopes.map((one, i) => union(this.held.slopes[i], one)); }
-    this.held = own;
+    const own = this.held = this.meta.spans.map((one, i) => this.dragging ? union(this.held?.[i], one) : one);
     const scale = (box, [lo, hi]) => v => box.y + box.h - (v / 2 - lo / 2) / (hi / 2 - lo / 2) * box.h;
     const lo = this.x[0], hi = this.x.at(-1), pad = 8;
     this.px = v => at.curve.x + pad + (v / 2 - lo / 2) / (hi / 2 - lo / 2) * (at.curve.w - 2 * pad);
-    this.ys = [at.curve, ...at.slopes].map((box, i) => scale(box, i ? own.slopes[i - 1] : own.curve));
-    this.grid(g, at.curve, own.curve, this.ys[0], at.last === at.curve);
+    this.ys = [at.curve, ...at.slopes].map((box, i) => scale(box, own[i]));
+    this.grid(g, at.curve, own[0], this.ys[0], at.last === at.curve);
     const several = this.values.length > 1, tints = several ? g.inks.components : [g.inks.value];
     this.values.forEach((row, i) => this.curve(g, at.curve, row, this.ys[0], tints[i], 2.2));
     if (several) this.endNames(g, at.curve, tints);
     if (this.slopes.length) text(g, this.meta.slope, LEFT, at.slopes[0].y - 18, { align: "left", colour: g.inks.ink, size: 13 });
     at.slopes.forEach((box, i) => {
-      this.grid(g, box, own.slopes[i], this.ys[i + 1], box === at.last);
+      this.grid(g, box, own[i + 1], this.ys[i + 1], box === at.last);
       this.area(g, box, this.slopes[i], this.ys[i + 1]);
       if (several) text(g, this.meta.labels[i], box.x + box.w + 6, box.y + box.h / 2, { align: "left", base: "middle", colour: tints[i], weight: "600", size: 12 });
     });
@@ -216,7 +205,7 @@ class View {
       line(g, x, box.y, x, box.y + box.h, g.inks.line, 0.7);
       if (below) { line(g, x, box.y + box.h + 1, x, box.y + box.h + 4, g.inks.muted, 0.8); text(g, said, x, box.y + box.h + 7, { whole: true }); }
     });
-    const up = spaced(lo, hi, clamp(box.h / 34, 2, 7));
+    const up = spaced(lo, hi, clamp(box.h / 30, 3, 7));
     told(up).forEach((said, i) => {
       line(g, box.x, y(up[i]), box.x + box.w, y(up[i]), up[i] === 0 ? g.inks.muted : g.inks.line, up[i] === 0 ? 1 : 0.7);
       text(g, said, box.x - 6, y(up[i]), { align: "right", base: "middle" });
@@ -264,8 +253,8 @@ class View {
     const x = this.px(this.x[i]), several = this.values.length > 1;
     g.setLineDash([2, 4]); line(g, x, curve.y, x, last.y + last.h, g.inks.muted); g.setLineDash([]);
     const turn = slope => slope > 0 ? ORANGE : slope < 0 ? BLUE : g.inks.muted;
-    const dot = (y, colour, size) => {
-      if (!Number.isFinite(y)) return;
+    const dot = (box, y, colour, size) => {
+      if (!(y >= box.y - 1 && y <= box.y + box.h + 1)) return;
       g.beginPath(); g.arc(x, y, size, 0, 7); g.fillStyle = colour; g.fill(); g.strokeStyle = g.inks.paper; g.lineWidth = 1.5; g.stroke();
     };
     const unit = this.px(this.x.at(-1)) - this.px(this.x[0]), lo = this.x[0], wide = this.x.at(-1) - lo;
@@ -281,9 +270,9 @@ class View {
           g.restore();
         }
       }
-      dot(y, colour, 4.8);
+      dot(curve, y, colour, 4.8);
     });
-    slopes.forEach((_, k) => dot(this.ys[k + 1](this.slopes[k][i]), turn(this.slopes[k][i]), 4));
+    slopes.forEach((box, k) => dot(box, this.ys[k + 1](this.slopes[k][i]), turn(this.slopes[k][i]), 4));
   }
 
   // -- probe
