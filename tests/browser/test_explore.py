@@ -97,6 +97,11 @@ def test_the_notebook_stores_where_it_stands(notebook: Notebook) -> None:
         return nbformat.read(notebook.path, 4).cells[LINE_AT].outputs[0]["data"]["text/plain"]
 
     until(lambda: "x from -3 to 3, a = 3, n = 1, b = 0.5" in kept() and "at x = 0  f = 1.5" in kept(), "it is stored")
+    page = nbformat.read(notebook.path, 4).cells[LINE_AT].outputs[0]["data"]["text/html"]
+    assert re.search(
+        r'<img src="data:image/\w+;base64,[^"]{1000,}" alt="line  float on [^"]*a = 3, n = 1, b = 0.5', page
+    )
+    assert "<script" not in page
     notebook.run_from(VALUES_AT)
     assert notebook.text(VALUES_AT).strip() == "{'b': 0.5, 'a': 3.0, 'n': 1} 200"
 

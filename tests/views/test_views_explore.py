@@ -136,6 +136,19 @@ def test_a_pair_for_a_vector_of_two_is_that_vector(m: Any) -> None:
     np.testing.assert_allclose(model.values, [2 * model.x, 3 * model.x], atol=1e-6)
 
 
+def test_structs_and_tensors_are_fixed(session: Any) -> None:
+    made = session.compile("""
+import slangpy;
+struct Pair { float a; float b; };
+[Differentiable] float of(no_diff Pair p, float x, Tensor<float, 1> w) { return p.a * x + w[1]; }
+""")
+    view = sn.explore(made.of, x=(0, 1), p={"a": 2.0, "b": 3.0}, w=sn.tensor([5.0, 7.0]))
+    np.testing.assert_allclose(view.model.values[0], 2 * view.model.x + 7, atol=1e-6)
+    assert "p = {a: 2, b: 3}, w = …" in repr(view)
+    with pytest.raises(CallError, match="'x' is one number for the whole curve"):
+        sn.explore(made.of, x=sn.tensor([5.0, 7.0]), p={"a": 2.0, "b": 3.0}, w=sn.tensor([5.0]))
+
+
 @pytest.mark.parametrize(
     ("name", "given", "said"),
     [

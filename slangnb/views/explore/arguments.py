@@ -152,7 +152,7 @@ def _range(function: str, parameter: Parameter, value: Any) -> Range | None:
     if parameter.io != "in":
         raise refuse(f"{name!r} is written to, and explore draws what a function returns", f"leave {name} out")
     if not isinstance(value, tuple) or len(value) in t.shape[:1]:
-        if isinstance(value, (list, np.ndarray)) and t.kind == "scalar" and np.ndim(value):
+        if t.kind == "scalar" and (isinstance(value, list) or tuple(getattr(value, "shape", ()))):
             raise refuse(
                 f"{name!r} is one number for the whole curve, but it was given several",
                 f"write {name}=(0, 1) for a range, in parentheses, or one number",
@@ -222,12 +222,12 @@ def moved(sliders: Sequence[Range], values: Mapping[str, Any]) -> dict[str, floa
 
 
 def in_words(value: Any) -> str:
-    """Write an argument: numbers and short vectors; what is longer is cut.
+    """Write an argument: numbers, short vectors and structs; what is longer is left out.
 
     Examples
     --------
     >>> in_words(0.7), in_words([1, 2.5]), in_words(np.arange(9)), in_words({"a": 1})
-    ('0.7', '(1, 2.5)', '…', '…')
+    ('0.7', '(1, 2.5)', '…', '{a: 1}')
     """
     if isinstance(value, (bool, str)):
         return repr(value)
@@ -235,4 +235,6 @@ def in_words(value: Any) -> str:
         return number(float(value)) if math.isfinite(value) else str(value)
     if isinstance(value, (tuple, list, np.ndarray)) and np.ndim(value) == 1 and len(value) <= _MOST_WRITTEN:
         return f"({', '.join(map(in_words, value))})"
+    if isinstance(value, dict) and len(value) <= _MOST_WRITTEN:
+        return f"{{{', '.join(f'{name}: {in_words(one)}' for name, one in value.items())}}}"
     return "…"

@@ -36,7 +36,7 @@ from slangnb.views.text import number
 WIDTH = 7.6
 _LEFT, _RIGHT = 0.72, 0.34
 _PLOT = WIDTH - _LEFT - _RIGHT
-_TITLE, _SLIDER, _LABEL, _CURVE, _SLOPE, _ROW, _TICKS, _LINE = 0.5, 0.3, 0.36, 2.35, 1.05, 0.52, 0.46, 0.17
+_TITLE, _SLIDER, _LABEL, _CURVE, _SLOPE, _ROW, _TICKS, _LINE = 0.5, 0.3, 0.36, 2.35, 1.05, 0.52, 0.42, 0.17
 #: How far a tangent reaches from its point.
 _REACH = 0.75
 _ACROSS = 2

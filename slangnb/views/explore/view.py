@@ -75,7 +75,7 @@ class ExploreView(LiveView["LiveExplore"]):
         >>> m = sn.session().compile("[Differentiable] float line(float x, float a) { return a * x; }")
         >>> view = sn.explore(m.line, x=(0, 1), a=(0, 4))
         >>> view.update(a=3)
-        >>> view.model.slopes[0, 0], view.values
+        >>> float(view.model.slopes[0, 0]), view.values
         (3.0, {'a': 3.0})
         """
         at = {**self._at, **moved(self._evaluator.plan.sliders, values)}
@@ -181,7 +181,7 @@ def explore(
     >>> view = sn.explore(m.parabola, x=(-1, 1, 0.5), a=(0, 4))
     >>> print(str(view).partition(" on ")[0])
     parabola  float
-    >>> view.model.slopes[0, view.model.probe], view.values
+    >>> float(view.model.slopes[0, view.model.probe]), view.values
     (2.0, {'a': 2.0})
     """
     function = check_function(function, "explore")
