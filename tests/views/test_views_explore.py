@@ -80,6 +80,12 @@ def test_text(m: Any) -> None:
     )
 
 
+def test_numbers_of_a_narrow_axis_are_told_apart(m: Any) -> None:
+    view = sn.explore(m.wavelet, x=(1e6, 1e6 + 64, 1e6 + 8), a=0, b=0)
+    assert "x from 1000000 to 1000064" in repr(view)
+    assert readout(view.model)[0] == ("x", "1000008")
+
+
 def test_what_is_not_finite_is_a_gap_and_counted(m: Any) -> None:
     model = sn.explore(m.root, x=(-1, 1)).model
     assert np.isnan(model.values[0, :200]).all()
@@ -167,6 +173,8 @@ struct Pair { float a; float b; };
         ("wavelet", {"x": (0, "1"), "a": 1, "b": 2}, "holds what is no number"),
         ("wavelet", {"x": [0, 1], "a": 1, "b": 2}, r"given several\nremedy: write x=\(0, 1\)"),
         ("wavelet", {"x": (0, 1e39), "a": 1, "b": 2}, "beyond the numbers of float"),
+        ("wavelet", {"x": (1e8, 1e8 + 1), "a": 1, "b": 2}, "are the same float"),
+        ("wavelet", {"x": (0, 1e-60), "a": 1, "b": 2}, "are the same float"),
         ("wavelet", {"x": (0, 1), "a": 1, "b": 2, "_result": "numpy"}, "takes no _result"),
         ("spiral", {"t": (0, 1), "c": (0, 1), "n": 1}, r"'c' is a float3, which has no range\nremedy: .*c=\(0, 0, 0\)"),
         ("spiral", {"t": (0, 1), "c": (0, 1, 2), "n": (1, 2.5)}, "not of whole numbers"),

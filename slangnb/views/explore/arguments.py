@@ -20,6 +20,8 @@ OPTIONS = ("axes", "title")
 #: Where the probe stands on the axis: off its middle, where many functions are symmetric.
 _PROBE = 0.625
 _MOST_WRITTEN = 4
+#: The least width of a range, and its largest end: what is beyond has no differences that can be drawn.
+_LEAST, _LARGEST = 1e-280, 1e300
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,9 +181,11 @@ def _range(function: str, parameter: Parameter, value: Any) -> Range | None:
     if not lo <= start <= hi:
         raise refuse(f"{name!r} starts at {number(start)}, outside of its range", "start between both ends")
     if t.scalar in REAL:
-        most = float(np.finfo(SCALARS[t.scalar]).max)
-        if max(-lo, hi) > most or not math.isfinite(hi - lo):
+        if max(-lo, hi) > min(float(np.finfo(SCALARS[t.scalar]).max), _LARGEST):
             raise refuse(f"the range of {name!r} is beyond the numbers of {t.scalar}", "give a smaller range")
+        least, most = np.array([lo, hi], SCALARS[t.scalar]).tolist()
+        if most - least < _LEAST:
+            raise refuse(f"the ends of the range of {name!r} are the same {t.scalar}", "give a wider range")
         return Range(name, lo, hi, start)
     bounds = np.iinfo(SCALARS[t.scalar])
     if not all(v.is_integer() for v in numbers):

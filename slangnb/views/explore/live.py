@@ -75,6 +75,7 @@ def about(model: ExploreModel) -> dict[str, Any]:
         "gradient": model.slopes is not None,
         "spans": [[one.lo, one.hi] for one in (curve, *slopes)],
         "probe": model.probe,
+        "digits": model.digits,
         "sliders": [
             {
                 "name": one.range.name,

@@ -105,6 +105,11 @@ class ExploreModel:
         return f"df/d{self.axis}"
 
     @property
+    def digits(self) -> int:
+        """How many digits tell the numbers of the axis apart."""
+        return digits(measure(self.x))
+
+    @property
     def settings(self) -> str:
         """Where the other parameters stand: "a = 2.2, b = 0.7"."""
         moved = [f"{s.range.name} = {number(s.value)}" for s in self.sliders]
@@ -215,7 +220,7 @@ def written(value: float) -> str:
 def readout(model: ExploreModel) -> tuple[tuple[str, str], ...]:
     """Give what the probe reads, as names and numbers: x, f, and the derivative."""
     at = model.probe
-    said = [(model.axis, written(float(model.x[at]))), ("f", vector(model.values[:, at]))]
+    said = [(model.axis, number(float(model.x[at]), model.digits)), ("f", vector(model.values[:, at]))]
     if model.slopes is not None:
         said.append((model.slope_name, vector(model.slopes[:, at])))
     return tuple(said)
@@ -223,13 +228,11 @@ def readout(model: ExploreModel) -> tuple[tuple[str, str], ...]:
 
 def text_lines(model: ExploreModel) -> tuple[tuple[str, str], ...]:
     """Give the statistics of the curve and of its derivative, each with its name."""
-    lines = [("f", extent(model.x, model.values, model.axis))]
-    if model.slopes is not None:
-        lines.append((model.slope_name, extent(model.x, model.slopes, model.axis)))
-    return tuple(lines)
+    parts = [("f", model.values), *([] if model.slopes is None else [(model.slope_name, model.slopes)])]
+    return tuple((name, extent(model.x, rows, model.axis, model.digits - 1)) for name, rows in parts)
 
 
-def extent(x: Floats, rows: Floats, axis: str) -> str:
+def extent(x: Floats, rows: Floats, axis: str, places: int = 3) -> str:
     """Write the least and the greatest number with their places, and how many are not finite.
 
     Examples
@@ -239,11 +242,11 @@ def extent(x: Floats, rows: Floats, axis: str) -> str:
     ('min 4 at x = 1  max 5 at x = 0  1 NaN', '3 everywhere')
     """
     stats = measure(rows)
-    said = _ends(stats, x, rows, axis)
+    said = _ends(stats, x, rows, axis, places)
     return "  ".join([*said, *([stats.not_finite] if stats.not_finite else [])])
 
 
-def _ends(stats: Stats, x: Floats, rows: Floats, axis: str) -> list[str]:
+def _ends(stats: Stats, x: Floats, rows: Floats, axis: str, places: int) -> list[str]:
     if stats.min is None or stats.max is None:
         return ["nothing finite"]
     if stats.min == stats.max:
@@ -251,7 +254,7 @@ def _ends(stats: Stats, x: Floats, rows: Floats, axis: str) -> list[str]:
     said, most = [], digits(stats)
     for word, value in (("min", stats.min), ("max", stats.max)):
         at = float(x[np.argwhere(rows == value)[0][-1]])
-        said.append(f"{word} {number(value, most)} at {axis} = {number(at, 3)}")
+        said.append(f"{word} {number(value, most)} at {axis} = {number(at, places)}")
     return said
 
 
@@ -264,7 +267,7 @@ def notes(model: ExploreModel) -> str:
 def plain(model: ExploreModel) -> str:
     """Write the model as a few lines of plain text."""
     settings = f", {model.settings}" if model.settings else ""
-    lo, hi = number(float(model.x[0])), number(float(model.x[-1]))
+    lo, hi = (number(float(end), model.digits) for end in model.x[[0, -1]])
     lines = [f"{model.name}  {model.words}, {model.axis} from {lo} to {hi}{settings}"]
     lines += [f"  {name:<{len(model.slope_name)}}  {said}" for name, said in text_lines(model)]
     lines.append("  at " + "  ".join(f"{name} = {said}" for name, said in readout(model)))
