@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from slangnb.views.field import FieldModel
 from slangnb.views.measure import Array, Floats
@@ -29,7 +30,8 @@ def arrows(model: FieldModel, inches: tuple[float, float], most: tuple[int, int]
 
     They point along the gradient, or against it where `model.downhill`, as one walks through the picture in steps
     along the axes. The longest spans one cell of the arrows' grid; others are shorter by the cube root of the
-    gradient's length, and none is shorter than `SHORTEST` of it. There is none where the gradient is 0 or not finite.
+    gradient's length, and none is shorter than `SHORTEST` of it. There is none where the
+    gradient is 0, or it or the value not finite.
     """
     if model.gradient is None:
         return Arrows(np.zeros((0, 2)), np.zeros((0, 2)), np.zeros(0))
@@ -37,8 +39,9 @@ def arrows(model: FieldModel, inches: tuple[float, float], most: tuple[int, int]
     rows, columns = (found.reshape(-1) for found in np.meshgrid(i, j, indexing="ij"))
     at = np.stack([model.x[columns], model.y[rows]], axis=1)
     slopes = np.stack([part[rows, columns] for part in model.gradient], axis=1)
-    kept = np.isfinite(slopes).all(axis=1) & slopes.any(axis=1)
-    at, slopes, values = at[kept], slopes[kept], model.values[rows, columns][kept]
+    values = model.values[rows, columns]
+    kept = np.isfinite(values) & np.isfinite(slopes).all(axis=1) & slopes.any(axis=1)
+    at, slopes, values = at[kept], slopes[kept], values[kept]
     if not len(at):
         return Arrows(at, slopes, values)
     # Scaled first: squares of very large or very small numbers are out of range.
@@ -50,6 +53,18 @@ def arrows(model: FieldModel, inches: tuple[float, float], most: tuple[int, int]
     along = along / np.maximum(np.hypot(*along.T), 1e-300)[:, None]
     sign = -1.0 if model.downhill else 1.0
     return Arrows(at, sign * along * share[:, None] * min(tall, wide), values)
+
+
+def beside_blank(model: FieldModel, found: Arrows, inches: tuple[float, float]) -> NDArray[np.bool_]:
+    """Tell which arrows begin or end where there is no value."""
+    size = np.array([model.x[-1] - model.x[0], model.y[-1] - model.y[0]])
+    last = np.array([len(model.x), len(model.y)]) - 1
+    blank = np.zeros(len(found.at), np.bool_)
+    for side in (-0.5, 0.5):
+        end = (found.at - (model.x[0], model.y[0])) / size + side * found.along / inches
+        column, row = np.clip(np.rint(end * last).astype(np.int64), 0, last).T
+        blank |= ~np.isfinite(model.values[row, column])
+    return blank
 
 
 def _thin(count: int, most: int, inches: float) -> tuple[Array, float]:

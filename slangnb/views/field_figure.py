@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import Colormap, LogNorm, Normalize
@@ -9,7 +11,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
 
 from slangnb.views.field import FieldModel, captions, dots
-from slangnb.views.field_arrows import arrows
+from slangnb.views.field_arrows import arrows, beside_blank
 from slangnb.views.labels import along, place
 from slangnb.views.measure import Floats
 from slangnb.views.page import Drawing, Page, shorten
@@ -27,6 +29,19 @@ _LETTER = 0.0545
 _CELLS = 0.31
 _MARKERS = {"start": ("o", 44, PAPER, INK), "end": ("o", 44, INK, PAPER), "lowest": ("X", 52, PAPER, INK)}
 _MOST_LINE = 4000
+_ARROW: dict[str, Any] = {
+    "units": "inches",
+    "scale_units": "inches",
+    "scale": 1,
+    "pivot": "mid",
+    "width": 0.013,
+    "headwidth": 4.2,
+    "headlength": 4.6,
+    "headaxislength": 4.0,
+    "minlength": 0,
+    "alpha": 0.85,
+    "zorder": 3,
+}
 
 
 def box(model: FieldModel) -> tuple[float, float]:
@@ -138,24 +153,12 @@ def _arrows(ax: Axes, model: FieldModel, inches: tuple[float, float], scale: Nor
     found = arrows(model, inches, (round(inches[0] / _CELLS), round(inches[1] / _CELLS)))
     if not len(found.at):
         return
-    inks = [_ink(float(v), scale, cmap) for v in np.clip(found.values, scale.vmin, scale.vmax)]
-    ax.quiver(
-        *found.at.T,
-        *found.along.T,
-        color=inks,
-        alpha=0.85,
-        units="inches",
-        scale=1,
-        scale_units="inches",
-        pivot="mid",
-        width=0.013,
-        headwidth=4.2,
-        headlength=4.6,
-        headaxislength=4.0,
-        minlength=0,
-        zorder=3,
-        gid=KEPT,
-    )
+    blank = beside_blank(model, found, inches)
+    inks = np.array([_ink(float(v), scale, cmap) for v in np.clip(found.values, scale.vmin, scale.vmax)])
+    for kept, colours, gid in ((~blank, inks[~blank], KEPT), (blank, MUTED, None)):
+        # What reaches over paper has an ink that is seen on both, and that follows the theme.
+        if kept.any():
+            ax.quiver(*found.at[kept].T, *found.along[kept].T, color=colours, gid=gid, **_ARROW)
 
 
 def _bar(ax: Axes, model: FieldModel, scale: Normalize, cmap: Colormap) -> None:

@@ -12,8 +12,8 @@ from slangnb.views.text import number
 
 #: Positive values over more than this ratio are better told apart on a logarithm.
 _DECADES = 100.0
-#: The part of all values that the lowest may be without being typical, and those that may be outliers.
-_LOW, _TAIL, _FAR = 0.03, 0.01, 3.0
+#: The part of all values that may be outliers, how far from the others those are, and how far below on a logarithm.
+_TAIL, _FAR, _DEEP = 0.01, 3.0, 10.0
 _CONTOURS = 12
 #: Numbers between powers of ten that have a contour, the most powers that there may be, and how to say it.
 _BETWEEN = (
@@ -53,12 +53,12 @@ def scale_of(values: Array) -> Scale | None:
     if not found.size:
         return None
     least, most = float(found.min()), float(found.max())
-    few, low = (float(np.quantile(found, part, method="lower")) for part in (_LOW, _TAIL))
+    low = float(np.quantile(found, _TAIL, method="lower"))
     high = float(np.quantile(found, 1 - _TAIL, method="higher"))
-    logarithmic = least >= 0 and few > 0 and most > _DECADES * few
+    logarithmic = least >= 0 and low > 0 and most > _DECADES * low
     if logarithmic:
         # A single value close to zero would take the colours from all others.
-        lo, hi = max(least, few / _DECADES), min(most, high * _DECADES)
+        lo, hi = max(least, low / _DEEP), min(most, high * _DECADES)
     else:
         reach = _FAR * (high - low)
         lo = low if reach and low - least > reach else least

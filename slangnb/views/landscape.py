@@ -85,6 +85,8 @@ def landscape(
     >>> [(mark.word, mark.x, mark.y) for mark in view.model.marks]
     [('start', -1.0, -1.0), ('end', 0.9, 0.5), ('lowest', 1.0, 0.5)]
     """
+    if data is not None and not isinstance(data, Mapping):
+        raise CallError("data is no dict", argument="data", remedy="write data={'x': xs, 'y': ys}")
     signature = _signature(loss, {**(data or {}), **ranges_and_fixed})
     ranges = _ranges(signature, ranges_and_fixed)
     across, up = ranges
@@ -203,11 +205,13 @@ def _range(function: str, p: Parameter, pair: tuple[Any, ...]) -> tuple[float, f
 
 
 def _given(
-    signature: Signature, names: tuple[str, str], data: Any, named: Mapping[str, Any], steps: Steps
+    signature: Signature,
+    names: tuple[str, str],
+    data: Mapping[str, Any] | None,
+    named: Mapping[str, Any],
+    steps: Steps,
 ) -> dict[str, Any]:
     """Give all arguments but the two that are drawn."""
-    if data is not None and not isinstance(data, Mapping):
-        raise CallError("data is no dict", argument="data", remedy="write data={'x': xs, 'y': ys}")
     known = {p.name: p for p in signature.parameters}
     for name in data or ():
         if name not in known:

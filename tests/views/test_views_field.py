@@ -13,13 +13,13 @@ from PIL import Image
 from slangnb.errors import CallError
 from slangnb.views import field_figure, labels
 from slangnb.views.field import FieldModel, Mark, captions, dots, field_model, lowest, plain
-from slangnb.views.field_arrows import SHORTEST, arrows
+from slangnb.views.field_arrows import SHORTEST, arrows, beside_blank
 from slangnb.views.field_scale import Scale, contours_of, scale_of
 from slangnb.views.field_view import FieldView
 
 X, Y = np.linspace(-2, 2, 65), np.linspace(-1, 3, 33)
 ACROSS, UP = np.meshgrid(X, Y)
-BOWL = ACROSS**2 + UP**2
+BOWL = ACROSS**2 + UP**2 + 1
 
 
 def bowl(**options: Any) -> FieldModel:
@@ -35,8 +35,8 @@ def rosenbrock() -> FieldModel:
 
 
 def test_colours_hold_all_values() -> None:
-    assert scale_of(BOWL) == Scale(0.0, 13.0)
-    assert scale_of(-BOWL) == Scale(-13.0, 0.0)
+    assert scale_of(BOWL) == Scale(1.0, 14.0)
+    assert scale_of(-BOWL) == Scale(-14.0, -1.0)
 
 
 def test_a_few_outliers_do_not_take_the_colours_from_the_others() -> None:
@@ -73,7 +73,7 @@ def test_contours_are_round_and_within_the_colours() -> None:
 
 @pytest.mark.parametrize("size", [1e-290, 1.0, 1e300])
 def test_contours_of_numbers_of_any_size(size: float) -> None:
-    assert 5 <= len(contours_of(scale_of(BOWL / 13 * size)).levels) <= 12
+    assert 5 <= len(contours_of(scale_of(BOWL / 14 * size)).levels) <= 12
 
 
 # Arrows
@@ -86,7 +86,7 @@ def test_arrows_point_along_the_gradient_or_downhill() -> None:
     assert np.abs(cross).max() < 1e-12
     assert ((up.at * up.along).sum(axis=1) > 0).all()
     np.testing.assert_array_equal(down.along, -up.along)
-    np.testing.assert_allclose(up.values, (up.at**2).sum(axis=1))
+    np.testing.assert_allclose(up.values, (up.at**2).sum(axis=1) + 1)
 
 
 def test_arrows_are_steps_in_the_units_of_the_picture() -> None:
@@ -133,17 +133,17 @@ def test_arrows_of_gradients_of_any_size(size: float) -> None:
 
 def test_the_text_has_ranges_marks_and_how_to_read_the_picture() -> None:
     path = np.array([[-1.5, 2.0], [0.5, 0.5], [2.5, 0.0], [np.nan, 0.0], [0.0, 0.25]])
-    marks = [Mark("start", -1.5, 2.0, 6.25), Mark("end", 0.0, 0.25, 0.0625), Mark("lowest", 0.0, 0.0, 0.0)]
+    marks = [Mark("start", -1.5, 2.0, 7.25), Mark("end", 0.0, 0.25, 1.0625), Mark("lowest", 0.0, 0.0, 1.0)]
     model = bowl(path=path, marks=marks, fixed="c = 2", downhill=True)
     assert plain(model) == (
         "bowl over a and b  c = 2\n"
         "  a         from -2 to 2\n"
         "  b         from -1 to 3\n"
-        "  value     from 0 to 13\n"
+        "  value     from 1 to 14\n"
         "  gradient  up to 7.211\n"
-        "  start     6.25 at a = -1.5, b = 2\n"
-        "  end       0.0625 at a = 0, b = 0.25\n"
-        "  lowest    0 at a = 0, b = 0\n"
+        "  start     7.25 at a = -1.5, b = 2\n"
+        "  end       1.062 at a = 0, b = 0.25\n"
+        "  lowest    1 at a = 0, b = 0\n"
         "  contours every 2; arrows point downhill; longer is steeper, compressed; path: a dot at each step\n"
         "  outside the picture: 2 of 5 points of the path"
     )
@@ -283,12 +283,23 @@ def test_the_view_is_saved_with_its_numbers(tmp_path: Any) -> None:
     page = view.save(tmp_path / "bowl.html").read_text()
     assert "<title>bowl over a and b</title>" in page
     rows = [re.findall(r">([^<>\n]+)</t[hd]>", row) for row in page.split("<tr")[2:]]
-    assert rows == [["lowest", "0", "0", "0"], ["highest", "-2", "3", "13"], ["end", "1", "1", "2"]]
+    assert rows == [["lowest", "0", "0", "1"], ["highest", "-2", "3", "14"], ["end", "1", "1", "2"]]
     assert view.save(tmp_path / "bowl.png").read_bytes()[1:4] == b"PNG"
 
 
 def test_the_same_model_gives_the_same_bytes() -> None:
     assert FieldView(bowl())._png == FieldView(bowl())._png
+
+
+def test_arrows_that_reach_where_there_is_no_value_are_told_apart() -> None:
+    values = np.where(ACROSS > 0.4, np.nan, ACROSS)
+    model = field_model("f", ("a", "b"), X, Y, values, gradient=(np.ones(BOWL.shape), 0 * BOWL))
+    found = arrows(model, (4.0, 4.0))
+    blank = beside_blank(model, found, (4.0, 4.0))
+    reach = found.at[:, 0] + found.along[:, 0] / 2
+    np.testing.assert_array_equal(blank, reach > X[X <= 0.4][-1] + (X[1] - X[0]) / 2)
+    assert 0 < blank.sum() < len(blank)
+    assert found.at[:, 0].max() <= 0.4
 
 
 def test_labels_stay_within_the_room() -> None:
