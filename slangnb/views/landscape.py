@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from slangnb.runtime.special import SpecialFunction
 from slangnb.runtime.tensors import SCALARS
 from slangnb.views.field import Mark, field_model, lowest
 from slangnb.views.field_view import FieldView
+from slangnb.views.measure import Floats
 from slangnb.views.steps import Steps, read_steps
 from slangnb.views.surface import Surface
 from slangnb.views.text import device_words, elements, number
@@ -91,34 +92,37 @@ def landscape(
     ranges = _ranges(signature, ranges_and_fixed)
     across, up = ranges
     names = across, up
-    steps = Steps(np.zeros((0, 2))) if path is None else read_steps(path, names)
+    steps = read_steps(path, names)
     given = _given(signature, names, data, ranges_and_fixed, steps)
     surface = _surface(loss, signature, names, given, reduce or steps.reduce or "mean")
     x, y = (np.linspace(*ranges[name], _resolution(resolution, surface.count)) for name in names)
     grid = np.stack([found.reshape(-1) for found in np.meshgrid(x, y)], axis=1)
-    ends = steps.points[[0, -1]] if len(steps.points) else steps.points
-    found = surface.values(np.concatenate([grid, ends]))
-    values = found[: len(grid)].reshape(len(y), len(x))
+    values, slopes = surface.measure(grid)
+    values = values.reshape(len(y), len(x))
     why_flat = surface.why_flat()
-    slopes = None if why_flat else surface.slopes(grid).reshape(len(y), len(x), 2)
-    there = zip(("start", "end"), ends, found[len(grid) :], strict=False)
-    marks = [Mark(word, float(at[0]), float(at[1]), float(value)) for word, at, value in there]
-    low = lowest(x, y, values)
-    kept = [n for n in steps.last if n in given and n not in ranges_and_fixed and n not in (data or {})]
+    kept = [n for n in steps.last if n in given and n not in {**ranges_and_fixed, **(data or {})}]
     model = field_model(
         signature.name,
         names,
         x,
         y,
         values,
-        gradient=None if slopes is None else (slopes[..., 0], slopes[..., 1]),
+        gradient=None if slopes is None else (slopes[:, 0].reshape(values.shape), slopes[:, 1].reshape(values.shape)),
         fixed=_fixed(surface),
         downhill=True,
         path=steps.points if len(steps.points) else None,
-        marks=[*marks, *([] if low is None else [low])],
+        marks=[*_ends(surface, steps.points), *filter(None, [lowest(x, y, values)])],
         remarks=[f"no arrows: {why_flat}"] * bool(why_flat) + [f"{n} as at the end of the path" for n in kept],
     )
     return FieldView(model, title)
+
+
+def _ends(surface: Surface, path: Floats) -> Iterator[Mark]:
+    """Mark where a path starts and ends."""
+    if len(path):
+        ends = path[[0, -1]]
+        for word, at, value in zip(("start", "end"), ends.tolist(), surface.values(ends).tolist(), strict=True):
+            yield Mark(word, at[0], at[1], value)
 
 
 def _signature(loss: Any, named: Mapping[str, Any]) -> Signature:

@@ -43,7 +43,7 @@ def read_steps(path: Any, names: tuple[str, str]) -> Steps:
 
     Parameters
     ----------
-    path : array_like (n, 2), mapping of str to values by step, or an object whose `history` is such a mapping
+    path : array_like (n, 2), mapping of str to values by step, object whose `history` is such a mapping, or None
     names : tuple of str
 
     Raises
@@ -57,6 +57,8 @@ def read_steps(path: Any, names: tuple[str, str]) -> Steps:
     array([[0., 2.],
            [1., 3.]])
     """
+    if path is None:
+        return Steps(np.zeros((0, 2)))
     recorded = path if isinstance(path, Mapping) else getattr(path, "history", None)
     if not isinstance(recorded, Mapping):
         return Steps(_points(_numbers(path, "path"), names))

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from slangnb.autodiff.transforms import grad
+from slangnb.autodiff.transforms import grad, value_and_grad
 from slangnb.compiler.reflection import Signature
+from slangnb.errors import GradientWarning
 from slangnb.runtime.function import Function
 from slangnb.runtime.tensors import SCALARS
 from slangnb.views.measure import Floats
 
 #: Values that one call computes.
 MOST_VALUES = 1 << 22
+#: From so many samples on a launch for each point is faster than to read the loss of each sample.
+MANY_SAMPLES = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +52,14 @@ class Surface:
         """The number of samples."""
         return math.prod(self.samples)
 
+    def measure(self, points: Floats) -> tuple[Floats, Floats | None]:
+        """Give the loss at points (n, 2), and both partial derivatives (n, 2) if there are any."""
+        if self.why_flat():
+            return self.values(points), None
+        if self.count >= MANY_SAMPLES:
+            return self._one_by_one(points)
+        return self.values(points), self.slopes(points)
+
     def values(self, points: Floats) -> Floats:
         """Give the loss at points (n, 2), summed in float64."""
         found = [np.asarray(self.function(**part, _result="numpy")) for part in self._calls(points)]
@@ -60,6 +72,21 @@ class Surface:
         found = [slope(**part) for part in self._calls(points)]
         columns = [np.concatenate([np.asarray(f[name]).reshape(-1) for f in found]) for name in self.names]
         return np.stack(columns, axis=1).astype(np.float64) / self._divisor
+
+    def _one_by_one(self, points: Floats) -> tuple[Floats, Floats]:
+        """Let the device sum over the samples, in a launch for each point: of many samples too much would be read."""
+        both = value_and_grad(self.function, wrt=self.names)
+        found = np.empty((len(points), 3))
+        said = self.function.session.said
+        before = set(said)
+        with warnings.catch_warnings():
+            # At one point a gradient may well be zero for all samples, as it is at the lowest one.
+            warnings.simplefilter("ignore", GradientWarning)
+            for row, point in zip(found, points.tolist(), strict=True):
+                value, slopes = both(**self.given, **dict(zip(self.names, point, strict=True)))
+                row[:] = value, *(slopes[name] for name in self.names)
+        said.intersection_update(before)
+        return found[:, 0] / self._divisor, found[:, 1:] / self._divisor
 
     def why_flat(self) -> str:
         """Say why there are no derivatives; empty if there are."""

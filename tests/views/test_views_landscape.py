@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from types import SimpleNamespace
 from typing import Any
 
@@ -92,6 +93,24 @@ def test_the_first_range_is_across(m: Any) -> None:
 def test_a_large_surface_is_computed_in_several_calls(m: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(surface, "MOST_VALUES", 1000)
     check_line_fit(sn.landscape(m.line, a=(-2, 2), b=(-1, 2), data=DATA, resolution=11))
+
+
+def test_the_device_sums_over_many_samples(m: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(surface, "MANY_SAMPLES", 50)
+    check_line_fit(sn.landscape(m.line, a=(-2, 2), b=(-1, 2), data=DATA, resolution=11))
+    check_line_fit(sn.landscape(m.line, a=(-2, 2), b=(-1, 2), data=DATA, resolution=11, reduce="sum"), 50)
+
+
+def test_a_point_without_slope_is_no_reason_to_warn(m: Any, session: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(surface, "MANY_SAMPLES", 1)
+    said = set(session.said)
+    data = {"x": np.zeros(3, np.float32), "y": np.ones(3, np.float32)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        low = sn.landscape(m.line, a=(-1, 1), b=(0, 2), data=data, resolution=5).model.marks[-1]
+    assert (low.y, low.value) == (1.0, 0.0)
+    # What is said once of a function is still said of later calls.
+    assert session.said == said
 
 
 def test_many_samples_get_a_coarser_grid(m: Any) -> None:
