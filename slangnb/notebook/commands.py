@@ -53,6 +53,7 @@ sn.tensor(data, grad=True)            a tensor on the device, with room for a gr
 sn.show(x, ...)                       value beside gradient
 sn.value_and_grad(f, wrt="x")(...)    the sum of f and its gradient; sn.grad: the gradient alone
 sn.gradcheck(f, ...)                  the gradients compared with differences, as a table
+sn.landscape(f, a=(-2, 2), b=(-2, 2)) a loss over two of its parameters
 sn.Parameter(2.0)                     a value that all elements share; f.bwds fills its .grad
 f(...), f.bwds(...), f?, f??          call a Slang function, its backward pass, its signature, its source"""
 

@@ -26,12 +26,12 @@ class Arrows:
 
 
 def arrows(model: FieldModel, inches: tuple[float, float], most: tuple[int, int] = ARROWS) -> Arrows:
-    """Choose which arrows are drawn in a box of that size, at most about `most` across and up.
+    """Choose which arrows are drawn in a box of that size, about `most` across and up.
 
     They point along the gradient, or against it where `model.downhill`, as one walks through the picture in steps
     along the axes. The longest spans one cell of the arrows' grid; others are shorter by the cube root of the
-    gradient's length, and none is shorter than `SHORTEST` of it. There is none where the
-    gradient is 0, or it or the value not finite.
+    gradient's length, and none is shorter than `SHORTEST` of it. There is none where the gradient is 0,
+    or where it or the value is not finite.
     """
     if model.gradient is None:
         return Arrows(np.zeros((0, 2)), np.zeros((0, 2)), np.zeros(0))
