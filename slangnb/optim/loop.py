@@ -116,7 +116,10 @@ def optimize(
             descent.add(value)
             if not math.isfinite(value):
                 descent.stopped = f"the loss is {value} at step {step}"
-                warn(f"{loss.info.name}: {descent.stopped}; a smaller learning rate may help, or another start")
+                cause = (
+                    "a smaller learning rate may help, or another start" if step else "look at the start and the data"
+                )
+                warn(f"{loss.info.name}: {descent.stopped}; {cause}")
                 break
             if step == steps:
                 break
@@ -156,9 +159,10 @@ def _check(loss: Any, params: Any, data: Any, optimizer: Any, steps: Any) -> Non
         )
     if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 0:
         raise CallError(f"optimize: steps is a whole number from 0 on, not {steps!r}", remedy="write steps=300")
-    if not isinstance(loss, Function):
+    if not isinstance(loss, Function) or loss.is_backward:
+        what = called(loss) if not isinstance(loss, Function) else "a backward pass"
         raise CallError(
-            f"optimize: the loss is {called(loss)}; it must be a Slang function",
+            f"optimize: the loss is {what}; it must be a Slang function",
             argument="loss",
             remedy="write the loss as a [Differentiable] function in a %%slang cell",
         )

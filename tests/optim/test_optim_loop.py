@@ -115,6 +115,12 @@ def test_it_ends_where_the_loss_is_not_finite(m: Any) -> None:
     assert fit.stopped in repr(fit)
 
 
+def test_a_start_that_is_no_number(m: Any) -> None:
+    with pytest.warns(sn.GradientWarning, match="the loss is nan at step 0; look at the start and the data"):
+        fit = sn.optimize(m.line, {"a": float("nan"), "b": 0.0}, DATA)
+    assert fit.steps == 0
+
+
 def test_the_callback_sees_and_ends_it(m: Any) -> None:
     seen: list[Any] = []
 
@@ -150,6 +156,7 @@ def test_text_and_picture(m: Any) -> None:
         (lambda m: wrong(m.line, {"a": 0.0, "b": 0.0}, DATA, steps=2.5), "steps is a whole number", "steps="),
         (lambda m: wrong(m.line, {"a": 0.0}, lr=0.1), "unexpected keyword argument 'lr'", "sn.Adam(lr=0.1)"),
         (lambda m: wrong(lambda a: a, {"a": 0.0}), "the loss is a function", "%%slang"),
+        (lambda m: wrong(m.line.bwds, {"a": 0.0, "b": 0.0}, DATA), "the loss is a backward pass", "%%slang"),
         (lambda m: wrong(m.line, {"a": 0.0, "b": 0.0}, DATA, reduce="max"), "reduce must be", "mean"),
     ],
 )
