@@ -79,3 +79,60 @@ def test_layers_have_gradients(mlp: Any) -> None:
     for name, gradient in expected.items():
         found = grads[name] if name == "x" else grads[name].to_numpy()
         np.testing.assert_allclose(found, gradient, atol=1e-6 * np.abs(gradient).max(), err_msg=name)
+
+
+@pytest.fixture(scope="module")
+def splat(session: Any) -> Any:
+    code = """
+    import slangpy;
+    import splat;
+    [Differentiable]
+    float light(float2 p, float3 weight, IDiffTensor<float, 2> spots, no_diff int count)
+    {
+        return dot(weight, spots_at(p, spots, count));
+    }
+    [Differentiable]
+    float alone(float2 p, float2 centre, float2 log_width, float turn) { return spot(p, centre, log_width, turn); }
+    """
+    return session.compile(code, include=(SHADERS,))
+
+
+def colours_of(spots: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """Give the colours at points, in float64."""
+    d = p[:, None, :].astype(np.float64) - spots[:, :2]
+    c, s = np.cos(spots[:, 4]), np.sin(spots[:, 4])
+    along, across = c * d[..., 0] + s * d[..., 1], c * d[..., 1] - s * d[..., 0]
+    u, v = along / np.exp(spots[:, 2]), across / np.exp(spots[:, 3])
+    return np.exp(-(u * u + v * v) / 2) @ spots[:, 5:]
+
+
+def test_spots(splat: Any) -> None:
+    rng = np.random.default_rng(6)
+    spots = rng.uniform(-0.7, 0.7, (7, 8)).astype(np.float32)
+    p, weight = P[:, :2].copy(), rng.uniform(0.5, 1, 3).astype(np.float32)
+    value, grads = sn.value_and_grad(splat.light, ("p", "spots"))(p, weight, sn.tensor(spots), 7)
+    exact = spots.astype(np.float64)
+    assert value == pytest.approx((colours_of(exact, p) @ weight).sum(), rel=1e-6)
+
+    def differences(values: np.ndarray, loss: Any) -> np.ndarray:
+        found, step = np.zeros(values.shape), 1e-6
+        for at in np.ndindex(values.shape):
+            more, less = values.copy(), values.copy()
+            more[at] += step
+            less[at] -= step
+            found[at] = (loss(more) - loss(less)) / (2 * step)
+        return found
+
+    by_spot = differences(exact, lambda one: (colours_of(one, p) @ weight).sum())
+    np.testing.assert_allclose(grads["spots"].to_numpy(), by_spot, atol=2e-6 * np.abs(by_spot).max())
+    few = p[:9].astype(np.float64)
+    by_place = differences(few, lambda at: (colours_of(exact, at) @ weight).sum())
+    np.testing.assert_allclose(grads["p"][:9], by_place, atol=2e-6 * np.abs(by_place).max())
+
+
+def test_a_spot_turns_counterclockwise(splat: Any) -> None:
+    wide = np.log([2.0, 0.5]).astype(np.float32)
+    assert splat.alone((0.0, 0.0), (0.0, 0.0), wide, 0.3) == 1.0
+    for turn, p in ((0.0, (2.0, 0.0)), (np.pi / 2, (0.0, 2.0)), (np.pi / 4, (2**0.5, 2**0.5))):
+        assert splat.alone(p, (0.0, 0.0), wide, turn) == pytest.approx(np.exp(-0.5), rel=1e-6)  # one width away
+    assert sn.gradcheck(splat.alone, P[:, :2].copy(), (0.2, 0.1), wide, 0.4).ok
