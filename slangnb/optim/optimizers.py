@@ -99,6 +99,9 @@ class SGD:
             g = state["v"] = self.momentum * state["v"] + g
         return p - _rate(self.lr, step) * g
 
+    def __repr__(self) -> str:
+        return f"SGD(lr={_written(self.lr)}{f', momentum={self.momentum!r}' if self.momentum else ''})"
+
 
 @dataclass(frozen=True, slots=True)
 class Adam:
@@ -164,7 +167,12 @@ class Adam:
 
     def __repr__(self) -> str:
         more = "" if tuple(self.betas) == (0.9, 0.999) else f", betas={self.betas!r}"
-        return f"Adam(lr={self.lr!r}{more}{'' if self.eps == 1e-8 else f', eps={self.eps!r}'})"
+        return f"Adam(lr={_written(self.lr)}{more}{'' if self.eps == 1e-8 else f', eps={self.eps!r}'})"
+
+
+def _written(lr: Rate) -> str:
+    """Write a rate: of a function its name, since its own text has an address."""
+    return getattr(lr, "__name__", "a function") if callable(lr) else repr(lr)
 
 
 def _rate(lr: Rate, step: int) -> float:

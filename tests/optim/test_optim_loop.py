@@ -135,7 +135,7 @@ def test_the_callback_sees_and_ends_it(m: Any) -> None:
 
 def test_text_and_picture(m: Any) -> None:
     fit = sn.optimize(m.near, {"p": 1.0}, {"t": 3.0}, sn.SGD(lr=0.5), steps=1)
-    assert repr(fit) == "near by SGD(lr=0.5, momentum=0.0): 1 steps, mean of the loss 4 to 0\n  p  1 to 3"
+    assert repr(fit) == "near by SGD(lr=0.5): 1 steps, mean of the loss 4 to 0\n  p  1 to 3"
     data, _ = fit._repr_mimebundle_()
     assert data["text/plain"] == repr(fit)
     assert "<script" not in data["text/html"]

@@ -54,6 +54,13 @@ def test_as_pytorch_does(name: str, options: dict[str, Any]) -> None:
     np.testing.assert_allclose(descend(getattr(sn, name)(**options), gradients, np.zeros(5)), p.detach(), rtol=1e-12)
 
 
+def test_how_they_are_written() -> None:
+    assert repr(sn.SGD(lr=0.1)) == "SGD(lr=0.1)"
+    assert repr(sn.SGD(lr=0.1, momentum=0.5)) == "SGD(lr=0.1, momentum=0.5)"
+    assert repr(sn.Adam(betas=(0.8, 0.9), eps=1e-6)) == "Adam(lr=0.001, betas=(0.8, 0.9), eps=1e-06)"
+    assert repr(sn.Adam(lr=lambda step: 1.0 / step)) == "Adam(lr=<lambda>)"  # without an address
+
+
 @pytest.mark.parametrize(
     ("make", "said"),
     [
