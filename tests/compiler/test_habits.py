@@ -207,6 +207,29 @@ def test_lint_knows_bases_that_are_never_negative(base: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("local", "base", "warned"),
+    [
+        ("float nh = max(dot(v, v), 0.0);", "nh", False),
+        ("float vh = saturate(dot(v, v));", "1 - vh", False),
+        ("float c = clamp(1 - dot(v, v), 0.0, 1.0), d = 2;", "c", False),
+        ("let c = max(1 - x, 0.0);", "c", False),
+        ("float a = abs(x); float b = a;", "b", False),
+        ("float c = saturate(x); c -= 1;", "c", True),
+        ("float c = saturate(x); c = x;", "c", True),
+        ("float c = saturate(x); c--;", "c", True),
+        ("float c = x;", "c", True),
+        ("float c = c;", "c", True),
+        ("float vh = x;", "1 - vh", True),
+        ("float c = 1 - x;", "c", True),
+        ("if (x > 0) { float c = abs(x); } float c = x;", "c", True),
+    ],
+)
+def test_lint_reads_what_a_local_base_was_set_to(local: str, base: str, warned: bool) -> None:
+    text = f"[Differentiable] float f(float x, float3 v) {{ {local} return pow({base}, 5.0); }}"
+    assert bool(lint(Source(text))) is warned
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "float f(float x) { return pow(x, 2); }",

@@ -50,6 +50,7 @@ KEPT = (
     "o += float3(1, 2, 3) * t;",
     "float q = o.x * t + o[0] * t + dot(o, o) * t;",
     "float t2 = total(w); o = o * t2;",
+    "float3 z = float3(0, 0, 1); o += z * t;",
 )
 
 
@@ -87,6 +88,15 @@ def test_the_remedies_are_right(session: Any, body: str) -> None:
     power = -1 if "/" in body else 2 if "t * t" in body else 1
     assert found["V"].to_numpy()[1] == pytest.approx(t**power * np.array([1, 2, 3]), rel=1e-5)
     assert found["w"].to_numpy() == pytest.approx(np.full(6, power * t ** (power - 1) * along), rel=1e-5)
+
+
+def test_a_vector_of_numbers_loses_nothing(session: Any) -> None:
+    body = "float3 z = float3(0, 0, 1); o += z * t;"
+    text = TEXT.replace(", float3 a[4], float2x2 m", "").format(loop=LOOP, body=body)
+    found = sn.grad(session.compile(text).f, wrt=("w", "V"))(sn.tensor(W), sn.tensor(V, dtype="float3"), 1)
+    assert found["w"].to_numpy().tolist() == [3.0] * 6
+    assert found["V"].to_numpy().tolist() == [[0, 0, 0], [1, 2, 3]]
+    assert warned("float3 z = float3(0, 0, 1); z.x = o.x; o += z * t;") == ["write `float3(t)` for `t`"]
 
 
 def test_the_audit_says_this_cause(session: Any) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from slangnb.compiler.advice.division import whole_divisions
+from slangnb.compiler.advice.initial import initial
 from slangnb.compiler.advice.local_arrays import large_arrays
 from slangnb.compiler.advice.loops import differentiable, functions, inside, loops, most_rounds, rounds
 from slangnb.compiler.advice.nests import mixed_up
@@ -231,11 +232,15 @@ def _powers(text: _Text) -> Iterator[Diagnostic]:
     tokens = text.tokens
     everything = list(functions(text.declared))
     for function in filter(differentiable, everything) if all(f.name != "pow" for f in everything) else ():
-        for k in inside(tokens, function):
+        where = inside(tokens, function)
+        known = initial(tokens, where)
+        for k in where:
             if tokens.text(k) != "pow" or tokens.text(k + 1) != "(" or tokens.text(k - 2) == "detach":
                 continue
             parts = tokens.split(k + 2, min(tokens.partner[k + 1], len(tokens.items)))
-            if len(parts) != 2 or not whole(tokens.words(*parts[1])) or _seems_positive(tokens, function, *parts[0]):
+            if len(parts) != 2 or not whole(tokens.words(*parts[1])):
+                continue
+            if _seems_positive(tokens, function, *parts[0], known):
                 continue
             base, exponent = (tokens.words(*p) for p in parts)
             yield text.warn(
@@ -247,17 +252,25 @@ def _powers(text: _Text) -> Iterator[Diagnostic]:
             )
 
 
-def _seems_positive(tokens: Tokens, function: Declaration, start: int, stop: int) -> bool:
+def _seems_positive(
+    tokens: Tokens, function: Declaration, start: int, stop: int, known: Mapping[str, tuple[int, int]]
+) -> bool:
     """Tell whether an expression is written so that it is not negative; what it is the audit sees at the call.
 
     That is: a number, an unsigned or constant name, something times itself, and sums and products with what calls a
-    function that is not negative; of differences ``1 - saturate(x)`` alone.
+    function that is not negative; of differences ``1 - saturate(x)`` alone. A local variable is what it was set to.
     """
+    if stop - start == 1 and tokens.text(start) in known:
+        others = {name: place for name, place in known.items() if name != tokens.text(start)}
+        return _seems_positive(tokens, function, *known[tokens.text(start)], others)
     words = tokens.words(start, stop)
+    if tokens.text(stop - 2) == "-" and tokens.text(stop - 1) in known:
+        words = f"{tokens.words(start, stop - 1)} {tokens.words(*known[tokens.text(stop - 1)])}"
     if any(pattern.fullmatch(words) for pattern in (_NUMBER, _ITSELF, _UPPER)):
         return True
-    if "-" in words and not _COMPLEMENT.match(words):
-        return tokens.text(start) in _POSITIVE and tokens.partner[start + 1] == stop - 1
+    if "-" in words:
+        whole_call = tokens.text(start) in _POSITIVE and tokens.partner.get(start + 1) == stop - 1
+        return whole_call or _COMPLEMENT.match(words) is not None
     unsigned = {p.name for p in function.parameters if p.type.startswith("uint")}
     names = {tokens.text(k) for k in range(start, stop)}
     return bool(names & _POSITIVE) or names <= unsigned

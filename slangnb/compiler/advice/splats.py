@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from slangnb.compiler.advice.initial import initial, is_literal
 from slangnb.compiler.advice.loops import Loop, differentiable, functions, inside, is_unrolled, loops
 from slangnb.compiler.reading.declared import Declaration
 from slangnb.compiler.reading.tokens import Tokens
@@ -57,6 +58,8 @@ class _Body:
         self.vectors: dict[str, str] = {}
         self.elements: dict[str, str] = {}
         self.scalars: dict[str, int] = {}
+        known = initial(tokens, self.where)
+        fixed = {name for name, place in known.items() if is_literal(tokens, *place)}  # they have no derivative to lose
         for p in function.parameters:
             if element := _ELEMENT.search(p.type):
                 self.elements[p.name] = element[1]
@@ -70,7 +73,7 @@ class _Body:
                 continue
             if _SCALAR.fullmatch(kind):
                 self.scalars[name] = k
-            elif _VECTOR.fullmatch(kind):
+            elif _VECTOR.fullmatch(kind) and name not in fixed:
                 (self.elements if after == "[" else self.vectors)[name] = kind
 
     def found(self) -> Iterator[Splat]:
