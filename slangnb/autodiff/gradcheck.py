@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from slangnb.autodiff.gradcheck_report import (
 )
 from slangnb.autodiff.gradcheck_values import Checked, Values, checked_numbers, replaced, unpacked
 from slangnb.autodiff.transforms import Transform
+from slangnb.compiler.reading.calls import reached
 from slangnb.errors import CallError, GradientWarning
 from slangnb.runtime.foreign import library_of
 
@@ -28,6 +31,9 @@ if TYPE_CHECKING:
 
 __all__ = ["GradcheckReport", "GradcheckRow", "GradcheckVerdict", "gradcheck"]
 
+#: Attributes that say how a function is derived, and what takes a gradient away.
+_OWN = re.compile(r"\b(?:Backward|Forward)Derivative\b")
+_DETACH = re.compile(r"\bdetach\s*\(")
 #: Where the backward pass is not finite, it is enough that the difference is this good, relative to the values.
 FINITE = 1e-2
 #: Factors on the steps of further tries, for functions of a finer scale than their arguments.
@@ -99,7 +105,18 @@ def gradcheck(function: Function, /, *args: Any, _samples: int = 24, _seed: int 
         values.arguments = replaced(values.arguments, s.path, s.put(s.base))
     base = values.base()
     rng = np.random.default_rng(_seed)
-    return make_report(callee.name, [_check(s, values, base, callee, _samples, rng) for s in checked])
+    report = make_report(callee.name, [_check(s, values, base, callee, _samples, rng) for s in checked])
+    return report if report.ok else replace(report, note=_on_purpose(function, callee.name))
+
+
+def _on_purpose(function: Function, name: str) -> str:
+    """Say what the function has that makes its gradient another one than differences show; "" if there is nothing."""
+    target = function.target
+    found = reached(name, target.session.texts_of(target.owner))
+    own = next((r.declaration.name for r in found if _OWN.search(" ".join(r.declaration.attributes))), "")
+    if any(_DETACH.search(r.text) for r in found):
+        return "differences go through detach(...), so that the two may differ on purpose"
+    return f"{own} has a derivative of its own, which may differ on purpose" if own else ""
 
 
 def _gradients(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:

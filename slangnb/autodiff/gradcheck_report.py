@@ -89,6 +89,8 @@ class GradcheckReport:
         The worst entries, worst first.
     verdicts : dict of str to GradcheckVerdict
         By argument.
+    note : str
+        What may make a gradient differ on purpose, if one does.
     """
 
     function: str
@@ -96,6 +98,7 @@ class GradcheckReport:
     max_rel_error: float
     rows: tuple[GradcheckRow, ...]
     verdicts: dict[str, GradcheckVerdict]
+    note: str = ""
 
     @property
     def _title(self) -> str:
@@ -115,7 +118,7 @@ class GradcheckReport:
             name, place, backward, differences, error, mark = _cells(r)
             mark = f"  <- {mark}" if mark else ""
             lines.append(f"  {name:<{wide}}  {place:<{index}}{backward:>14}{differences:>14}{error:>14}{mark}")
-        return "\n".join(lines)
+        return "\n".join([*lines, f"  {self.note}"] if self.note else lines)
 
     def __repr__(self) -> str:
         return str(self)
@@ -125,7 +128,8 @@ class GradcheckReport:
         body = "".join(f"<tr{_LOUD if r.verdict == 'wrong' else ''}>{_html('td', _cells(r))}</tr>" for r in self.rows)
         head = _html("th", HEAD)
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        return f"<p>{escape(self._title)}</p><ul>{said}</ul>{table}"
+        note = f"<p>{escape(self.note)}</p>" if self.note else ""
+        return f"<p>{escape(self._title)}</p><ul>{said}</ul>{table}{note}"
 
 
 def _index(r: GradcheckRow) -> str:

@@ -424,3 +424,25 @@ def test_gradients_that_underflow_are_no_fault(session: Any) -> None:
     assert report.max_rel_error < 1e-4
     # The same numbers alone would be wrong: backward gives 0 for 8e-31.
     assert not sn.gradcheck(m.soft, x=x[2:]).ok
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("x * detach(a * x)", "differences go through detach(...), so that the two may differ on purpose"),
+        ("a * ste(x)", "ste has a derivative of its own, which may differ on purpose"),
+        ("fmod(a, x)", ""),
+    ],
+)
+def test_what_differs_on_purpose_is_said(session: Any, body: str, said: str) -> None:
+    m = session.compile(
+        "[BackwardDerivative(ste_back)] float ste(float x) { return round(x); }\n"
+        "void ste_back(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, d); }\n"
+        f"[Differentiable] float f(float a, float x) {{ return {body}; }}",
+        warn=False,
+    )
+    report = sn.gradcheck(m.f, a=7.25, x=[1.2, 2.3])
+    assert not report.ok
+    assert report.note == said
+    assert str(report).endswith(f"\n  {said}") is bool(said)
+    assert said in report._repr_html_()
