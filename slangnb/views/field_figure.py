@@ -19,7 +19,8 @@ from slangnb.views.style import INK, KEPT, MARK, MUTED, PAPER, colour_map, finit
 from slangnb.views.text import number
 
 # Inches.
-_LEFT, _TOP, _WIDE, _TALL = 0.85, 0.6, 5.0, 4.0
+LEFT = 0.85
+_TOP, _WIDE, _TALL = 0.6, 5.0, 4.0
 _GAP, _BAR, _RIGHT = 0.14, 0.13, 0.75
 _FOOT, _LINE = 0.55, 0.2
 #: Axes whose spans differ by no more than this factor have the same scale: arrows then cross contours at right angles.
@@ -54,14 +55,12 @@ def box(model: FieldModel) -> tuple[float, float]:
 
 def drawing(model: FieldModel, title: str) -> Drawing:
     """Give the size of the picture, and what draws it."""
-    wide, tall = box(model)
-    across = _LEFT + wide + _GAP + _BAR + _RIGHT
-    said = captions(model, int((across - 0.5) / _LETTER))
-    size = (across, _TOP + tall + _FOOT + _LINE * len(said) + 0.08)
+    wide, below = room(model)
+    size = (wide, _TOP + below)
 
     def draw(page: Page) -> None:
         bold = page.text(0.3, 0.33, shorten(title, 40), size=12, weight="bold", color=INK)
-        left, right = 0.42 + page.wide(bold), _LEFT + wide
+        left = 0.42 + page.wide(bold)
         if model.stats.not_finite:
             words = page.text(
                 size[0] - 0.25, 0.33, model.stats.not_finite, size=8.5, color=MARK, weight="bold", ha="right"
@@ -70,35 +69,56 @@ def drawing(model: FieldModel, title: str) -> Drawing:
         else:
             right = size[0] - 0.2
         page.fit(page.text(left, 0.33, model.fixed, size=9, color=MUTED), right - left)
-        ax = page.axes(_LEFT, _TOP, wide, tall)
-        _axes(ax, model, wide, tall)
-        words = [shorten(name, 32) for name in model.axes]
-        page.text(_LEFT + wide / 2, _TOP + tall + 0.39, words[0], size=9.5, color=INK, ha="center")
-        page.text(
-            0.34,
-            _TOP + tall / 2,
-            words[1],
-            size=9.5,
-            color=INK,
-            rotation=90 * (len(words[1]) > 2),
-            va="center",
-            ha="center",
-        )
-        if model.scale is None:
-            page.text(_LEFT + wide / 2, _TOP + tall / 2, "nothing finite", size=10, color=MUTED, ha="center")
-        else:
-            scale, cmap = _norm(model), colour_map("value")
-            _values(ax, model, scale, cmap)
-            _arrows(ax, model, (wide, tall), scale, cmap)
-            page.text(_LEFT + wide + _GAP, _TOP - 0.08, "value", size=7.5, color=MUTED)
-            _bar(page.axes(_LEFT + wide + _GAP, _TOP, _BAR, tall), model, scale, cmap)
-        _path(ax, model)
-        _marks(page, ax, model, (wide, tall))
-        for i, line in enumerate(said):
-            words = page.text(0.3, _TOP + tall + _FOOT + 0.14 + _LINE * i, line, size=8, color=MUTED, style="italic")
-            page.fit(words, size[0] - 0.5)
+        plot(page, model, _TOP)
 
     return size, draw
+
+
+def room(model: FieldModel) -> tuple[float, float]:
+    """Give the width of the page, and the height from the upper edge of the axes to the end of the captions."""
+    return _across(model), box(model)[1] + _FOOT + _LINE * len(_said(model)) + 0.08
+
+
+def _across(model: FieldModel) -> float:
+    return LEFT + box(model)[0] + _GAP + _BAR + _RIGHT
+
+
+def _said(model: FieldModel) -> list[str]:
+    return captions(model, int((_across(model) - 0.5) / _LETTER))
+
+
+def plot(page: Page, model: FieldModel, top: float) -> Axes:
+    """Draw all but the title, with the upper edge of the axes there."""
+    wide, tall = box(model)
+    ax = page.axes(LEFT, top, wide, tall)
+    _axes(ax, model, wide, tall)
+    words = [shorten(name, 32) for name in model.axes]
+    page.text(LEFT + wide / 2, top + tall + 0.39, words[0], size=9.5, color=INK, ha="center")
+    page.text(
+        0.34,
+        top + tall / 2,
+        words[1],
+        size=9.5,
+        color=INK,
+        rotation=90 * (len(words[1]) > 2),
+        va="center",
+        ha="center",
+    )
+    if model.scale is None:
+        page.text(LEFT + wide / 2, top + tall / 2, "nothing finite", size=10, color=MUTED, ha="center")
+    else:
+        scale, cmap = _norm(model), colour_map("value")
+        _values(ax, model, scale, cmap)
+        _arrows(ax, model, (wide, tall), scale, cmap)
+        page.text(LEFT + wide + _GAP, top - 0.08, "value", size=7.5, color=MUTED)
+        _bar(page.axes(LEFT + wide + _GAP, top, _BAR, tall), model, scale, cmap)
+    _path(ax, model)
+    _marks(page, ax, model, (LEFT, top), (wide, tall))
+    for i, line in enumerate(_said(model)):
+        words = page.text(0.3, top + tall + _FOOT + 0.14 + _LINE * i, line, size=8, color=MUTED, style="italic")
+        page.fit(words, page.width - 0.5)
+
+    return ax
 
 
 def _axes(ax: Axes, model: FieldModel, wide: float, tall: float) -> None:
@@ -199,7 +219,7 @@ def _path(ax: Axes, model: FieldModel) -> None:
     ax.scatter(x[::every], y[::every], s=11, color=PAPER, edgecolors=INK, lw=0.7, zorder=6, gid=KEPT)
 
 
-def _marks(page: Page, ax: Axes, model: FieldModel, room: tuple[float, float]) -> None:
+def _marks(page: Page, ax: Axes, model: FieldModel, corner: tuple[float, float], room: tuple[float, float]) -> None:
     marks = model.drawn_marks
     if not marks:
         return
@@ -217,7 +237,7 @@ def _marks(page: Page, ax: Axes, model: FieldModel, room: tuple[float, float]) -
     sizes = [(page.wide(label) + 0.08, 0.19) for label in labels]
     drawn = along(_inches(model, model.path, room)) if model.path is not None else np.zeros((0, 2))
     for label, (x, y) in zip(labels, place([(p[0], p[1]) for p in at], sizes, room, drawn), strict=True):
-        label.set_position(((_LEFT + x) / page.width, 1 - (_TOP + room[1] - y) / page.height))
+        label.set_position(((corner[0] + x) / page.width, 1 - (corner[1] + room[1] - y) / page.height))
 
 
 def _inches(model: FieldModel, points: Floats, room: tuple[float, float]) -> Floats:

@@ -1,16 +1,16 @@
-"""Reads what `explore` is given: which parameters have ranges, which one is the axis, and what is fixed. Pure."""
+"""Reads what `explore` is given: which parameters have ranges, which are the axes, and what is fixed. Pure."""
 
 from __future__ import annotations
 
 import difflib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from slangnb.compiler.reflection import REAL, SCALARS, Parameter, Signature, plain_name
+from slangnb.compiler.reflection import REAL, SCALARS, Parameter, Signature, TypeInfo, plain_name
 from slangnb.errors import CallError
 from slangnb.runtime.binding import EXTRAS, bind_one
 from slangnb.views.explore.model import Range
@@ -19,7 +19,7 @@ from slangnb.views.text import number
 OPTIONS = ("axes", "title")
 #: Where the probe stands on the axis: off its middle, where many functions are symmetric.
 _PROBE = 0.625
-_MOST_WRITTEN = 4
+_MOST_WRITTEN, _MOST_AXES = 4, 2
 #: The least width of a range, and its largest end: what is beyond has no differences that can be drawn.
 _LEAST, _LARGEST = 1e-280, 1e300
 
@@ -31,9 +31,10 @@ class Plan:
     Attributes
     ----------
     signature : Signature
-    axis : Range
-    dtype : str
-        Numpy's type of the axis.
+    axes : tuple of Range
+        One for a curve, two for a field. An axis "p.x" is a component of the parameter `p`.
+    dtypes : tuple of str
+        Numpy's types of the axes.
     sliders : tuple of Range
     fixed : mapping
         All other arguments, as they were given.
@@ -42,15 +43,15 @@ class Plan:
     """
 
     signature: Signature
-    axis: Range
-    dtype: str
+    axes: tuple[Range, ...]
+    dtypes: tuple[str, ...]
     sliders: tuple[Range, ...]
     fixed: Mapping[str, Any]
     call: str
 
 
 def plan(signature: Signature, given: Mapping[str, Any], axes: str | Sequence[str] | None = None) -> Plan:
-    """Decide on the axis and the sliders.
+    """Decide on the axes and the sliders.
 
     Raises
     ------
@@ -64,7 +65,7 @@ def plan(signature: Signature, given: Mapping[str, Any], axes: str | Sequence[st
     >>> real = TypeInfo("float", "scalar", "float")
     >>> f = Signature("f", (Parameter("a", real), Parameter("x", real)), real, True)
     >>> made = plan(f, {"x": (-3, 3), "a": (0, 5)})
-    >>> made.axis.name, made.sliders[0].start, made.call
+    >>> made.axes[0].name, made.sliders[0].start, made.call
     ('x', 2.5, 'explore(f, x=(-3, 3), a=(0, 5))')
     """
     name = signature.name
@@ -81,54 +82,93 @@ def plan(signature: Signature, given: Mapping[str, Any], axes: str | Sequence[st
     ranges: dict[str, Range] = {}
     known = {p.name: p for p in signature.parameters}
     bind_one(signature, (), given, need_outputs=False)
-    for key, value in given.items():
-        found = _range(name, known[key], value)
+    parts = [one for key, value in given.items() for one in _parts(known[key], value)]
+    for parameter, value in parts:
+        found = _range(name, parameter, value)
         if found is not None:
-            ranges[key] = found
-    wanted = _axis_name(signature, ranges, axes)
-    axis = ranges.pop(wanted)
-    if axis.whole:
-        raise CallError(
-            f"{name}: {wanted!r} is {_type(known[wanted])}, so it can have a slider but not be the axis",
-            function=name,
-            argument=wanted,
-            remedy=_axis_remedy(signature),
-        )
-    if len(given[wanted]) == 2:
-        axis = Range(wanted, axis.lo, axis.hi, axis.lo + _PROBE * (axis.hi - axis.lo))
-    fixed = {key: value for key, value in given.items() if key != wanted and key not in ranges}
+            ranges[parameter.name] = found
+    wanted = _axis_names(signature, ranges, axes)
+    for one in wanted:
+        if ranges[one].whole:
+            raise CallError(
+                f"{name}: {one!r} is {_type(known[one])}, so it can have a slider but not be the axis",
+                function=name,
+                argument=one,
+                remedy=_axis_remedy(signature),
+            )
+    for part in ranges:
+        if "." in part and part not in wanted:
+            whole = part.partition(".")[0]
+            raise CallError(
+                f"{name}: {whole!r} is a pair of ranges, which are two axes, and there are others",
+                function=name,
+                argument=whole,
+                remedy=f"fix it, as in {whole}=(0, 0), or leave axes out and give no other pair of ranges",
+            )
+    # The probe begins where it is told, or off the middle.
+    told = {parameter.name for parameter, value in parts if isinstance(value, tuple) and len(value) == 3}
+    drawn = [ranges.pop(one) for one in wanted]
+    drawn = [one if one.name in told else replace(one, start=one.lo + _PROBE * (one.hi - one.lo)) for one in drawn]
+    moving = {*ranges, *(one.partition(".")[0] for one in wanted)}
+    fixed = {key: value for key, value in given.items() if key not in moving}
     said = ", ".join(f"{key}={in_words(value)}" for key, value in given.items())
-    chosen = f", axes={wanted!r}" if axes is not None else ""
-    dtype = SCALARS[known[wanted].type.scalar]
-    return Plan(signature, axis, dtype, tuple(ranges.values()), fixed, f"explore({name}, {said}{chosen})")
+    chosen = f", axes={wanted if len(wanted) > 1 else next(iter(wanted))!r}" if axes is not None else ""
+    dtypes = tuple(SCALARS[known[one.partition(".")[0]].type.scalar] for one in wanted)
+    return Plan(signature, tuple(drawn), dtypes, tuple(ranges.values()), fixed, f"explore({name}, {said}{chosen})")
 
 
-def _axis_name(signature: Signature, ranges: Mapping[str, Range], axes: str | Sequence[str] | None) -> str:
-    """Choose the axis: the one that is asked for, or the first range that can be one."""
+def _parts(parameter: Parameter, value: Any) -> list[tuple[Parameter, Any]]:
+    """Give both components of a vector of two that has a pair of ranges; all else as it is."""
+    t = parameter.type
+    pairs = isinstance(value, tuple) and len(value) == 2 and all(isinstance(one, tuple) for one in value)
+    if not pairs or t.kind != "vector" or t.shape != (2,):
+        return [(parameter, value)]
+    number_type = TypeInfo(t.scalar, "scalar", t.scalar)
+    return [
+        (replace(parameter, name=f"{parameter.name}.{part}", type=number_type), one)
+        for part, one in zip("xy", value, strict=True)
+    ]
+
+
+def _axis_names(signature: Signature, ranges: Mapping[str, Range], axes: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Choose the axes: those that are asked for, a pair of ranges, or the first range that can be one."""
     name = signature.name
     if axes is None:
         if not ranges:
             raise CallError(
                 f"explore({name}) needs a range for the axis", function=name, remedy=_axis_remedy(signature)
             )
-        return next((key for key, one in ranges.items() if not one.whole), next(iter(ranges)))
+        components = tuple(key for key in ranges if "." in key)[:_MOST_AXES]
+        return components or (next((key for key, one in ranges.items() if not one.whole), next(iter(ranges))),)
     names = (axes,) if isinstance(axes, str) else tuple(axes) if isinstance(axes, (tuple, list)) else ()
     if not names or not all(isinstance(one, str) for one in names):
-        raise CallError("axes is the name of a parameter", function=name, remedy=f"axes={next(iter(ranges), 'x')!r}")
+        raise CallError(
+            "axes is the name of a parameter, or those of two",
+            function=name,
+            remedy=f"axes={next(iter(ranges), 'x')!r}",
+        )
+    names = tuple(part for one in names for part in ([f"{one}.x", f"{one}.y"] if f"{one}.x" in ranges else [one]))
     for one in names:
         if one in ranges:
             continue
         close = difflib.get_close_matches(one, ranges, 1)
         remedy = f"did you mean {close[0]!r}?" if close else f"write {one}=(-1, 1), or another range"
         raise CallError(f"axes names {one!r}, which has no range", function=name, argument=one, remedy=remedy)
-    axis, *others = names
-    if others:
+    once = tuple(dict.fromkeys(names))
+    if len(names) > _MOST_AXES:
         raise CallError(
-            f"explore draws one axis, not {len(names)}",
+            f"explore draws one axis or two, not {len(names)}",
             function=name,
-            remedy=f"write axes={axis!r}: the other ranges get sliders",
+            remedy=f"write axes={once[:_MOST_AXES]}: the other ranges get sliders",
         )
-    return axis
+    if len(once) < len(names):
+        raise CallError(
+            f"axes names {names[0]!r} twice",
+            function=name,
+            argument=names[0],
+            remedy=f"write axes={names[0]!r} for a curve, or the names of two parameters",
+        )
+    return names
 
 
 def _axis_remedy(signature: Signature) -> str:
@@ -237,7 +277,8 @@ def in_words(value: Any) -> str:
         return repr(value)
     if isinstance(value, (int, float, np.integer, np.floating)):
         return number(float(value)) if math.isfinite(value) else str(value)
-    if isinstance(value, (tuple, list, np.ndarray)) and np.ndim(value) == 1 and len(value) <= _MOST_WRITTEN:
+    ranges = isinstance(value, tuple) and all(isinstance(one, tuple) for one in value)
+    if ranges or (isinstance(value, (tuple, list, np.ndarray)) and np.ndim(value) == 1 and len(value) <= _MOST_WRITTEN):
         return f"({', '.join(map(in_words, value))})"
     if isinstance(value, dict) and len(value) <= _MOST_WRITTEN:
         return f"{{{', '.join(f'{name}: {in_words(one)}' for name, one in value.items())}}}"

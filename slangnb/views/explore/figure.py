@@ -8,9 +8,10 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from slangnb.views.curves import end_labels
-from slangnb.views.explore.model import ExploreModel, Slider, notes, readout, spans, tangent, text_lines
+from slangnb.views.explore import head
+from slangnb.views.explore.model import ExploreModel, notes, readout, spans, tangent, text_lines
 from slangnb.views.measure import Floats, Limits
-from slangnb.views.page import Drawing, Page, shorten
+from slangnb.views.page import Drawing, Page
 from slangnb.views.style import (
     COMPONENTS,
     GRID,
@@ -30,16 +31,14 @@ from slangnb.views.style import (
     plain_axes,
     value_ticks,
 )
-from slangnb.views.text import number
 
 # Inches.
 WIDTH = 7.6
 _LEFT, _RIGHT = 0.72, 0.34
 _PLOT = WIDTH - _LEFT - _RIGHT
-_TITLE, _SLIDER, _LABEL, _CURVE, _SLOPE, _ROW, _TICKS, _LINE = 0.5, 0.3, 0.36, 2.35, 1.05, 0.52, 0.42, 0.17
+_LABEL, _CURVE, _SLOPE, _ROW, _TICKS, _LINE = 0.36, 2.35, 1.05, 0.52, 0.42, 0.17
 #: How far a tangent reaches from its point.
 _REACH = 0.75
-_ACROSS = 2
 
 
 @dataclass(frozen=True)
@@ -54,8 +53,7 @@ class _Layout:
 
 
 def _plan(model: ExploreModel) -> _Layout:
-    bars = -(-len(model.sliders) // _ACROSS) * _SLIDER
-    curve = _TITLE + (bars + 0.06 if bars else 0.0) + _LABEL
+    curve = head.TITLE + head.tall(len(model.sliders), _PLOT) + _LABEL
     slope = curve + _CURVE + 0.3
     count = 0 if model.slopes is None else len(model.slopes)
     row = _SLOPE if count == 1 else _ROW
@@ -70,11 +68,8 @@ def drawing(model: ExploreModel, title: str = "") -> Drawing:
     layout = _plan(model)
 
     def draw(page: Page) -> None:
-        _head(page, model, title or model.name)
-        for i, slider in enumerate(model.sliders):
-            down, across = divmod(i, _ACROSS)
-            wide = (_PLOT - 0.35) / _ACROSS
-            _slider(page, slider, _LEFT + across * (wide + 0.35), _TITLE + down * _SLIDER + 0.14, wide)
+        head.title(page, title or model.name, model.call, _LEFT)
+        head.sliders(page, model.sliders, _LEFT, head.TITLE, _PLOT)
         _readout(page, model, layout.curve - 0.1)
         ax = page.axes(_LEFT, layout.curve, _PLOT, _CURVE)
         _curve(ax, model)
@@ -93,43 +88,12 @@ def drawing(model: ExploreModel, title: str = "") -> Drawing:
     return (WIDTH, layout.height), draw
 
 
-def _head(page: Page, model: ExploreModel, title: str) -> None:
-    bold = page.text(_LEFT, 0.34, shorten(title), size=13, weight="bold", color=INK)
-    left = _LEFT + page.wide(bold) + 0.14
-    said = page.text(left, 0.34, shorten(model.call, 110), size=8.5, color=MUTED, family=MONO)
-    page.fit(said, WIDTH - left - 0.1)
-
-
-def _slider(page: Page, slider: Slider, left: float, middle: float, wide: float) -> None:
-    """Draw where a slider stands, with its number."""
-    name = page.text(left, middle + 0.045, shorten(slider.range.name, 14), size=9, weight="bold", color=INK)
-    page.text(left + wide - 0.5, middle + 0.045, number(slider.value), size=9, family=MONO, color=INK)
-    begin = left + max(0.2, page.wide(name) + 0.12)
-    ax = page.axes(begin, middle - 0.1, left + wide - 0.64 - begin, 0.2)
-    ax.axis("off")
-    ax.set_xlim(0, 1)
-    ax.set_ylim(-1, 1)
-    ax.plot([0, 1], [0, 0], color=GRID, lw=3.2, solid_capstyle="round", clip_on=False)
-    ax.plot([0, slider.share], [0, 0], color=VALUE, lw=3.2, solid_capstyle="round", clip_on=False)
-    ax.plot(
-        [slider.share], [0], "o", ms=9, markerfacecolor=PAPER, markeredgecolor=VALUE, mew=2, clip_on=False, zorder=3
-    )
-
-
 def _readout(page: Page, model: ExploreModel, line: float) -> None:
     """Write what the probe reads, above the curve: over it, it would cover it."""
     name = page.text(_LEFT, line, f"f({model.axis})", size=9.5, color=INK)
     said = [f"{word} = {numbers}" for word, numbers in readout(model)]
-    room = _PLOT - page.wide(name) - 0.3
-    size, colours = 8.8, [INK, INK, _sign_colour(model)]
-    trial = page.text(0, 0, "   ".join(said), size=size, family=MONO)
-    page.fit(trial, room)
-    size = float(trial.get_fontsize())
-    trial.remove()
-    right = _LEFT + _PLOT
-    for words, colour in reversed(list(zip(said, colours, strict=False))):
-        drawn = page.text(right, line, words, size=size, family=MONO, color=colour, ha="right")
-        right -= page.wide(drawn) + 0.022 * size
+    words = list(zip(said, [INK, INK, _sign_colour(model)], strict=False))
+    head.readout(page, words, _LEFT + _PLOT, line, _PLOT - page.wide(name) - 0.3)
 
 
 def _sign_colour(model: ExploreModel) -> str:

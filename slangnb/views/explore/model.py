@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,10 +110,15 @@ class ExploreModel:
         return digits(measure(self.x))
 
     @property
-    def settings(self) -> str:
-        """Where the other parameters stand: "a = 2.2, b = 0.7"."""
-        moved = [f"{s.range.name} = {number(s.value)}" for s in self.sliders]
-        return ", ".join([*moved, *(f"{name} = {said}" for name, said in self.fixed.items())])
+    def count(self) -> int:
+        """The number of points."""
+        return len(self.x)
+
+
+def settings(sliders: Sequence[Slider], fixed: Mapping[str, str]) -> str:
+    """Say where the other parameters stand: "a = 2.2, b = 0.7"."""
+    moved = [f"{s.range.name} = {number(s.value)}" for s in sliders]
+    return ", ".join([*moved, *(f"{name} = {said}" for name, said in fixed.items())])
 
 
 def points(axis: Range, count: int, dtype: np.dtype[Any]) -> tuple[np.ndarray, int]:
@@ -266,9 +271,9 @@ def notes(model: ExploreModel) -> str:
 
 def plain(model: ExploreModel) -> str:
     """Write the model as a few lines of plain text."""
-    settings = f", {model.settings}" if model.settings else ""
+    others = settings(model.sliders, model.fixed)
     lo, hi = (number(float(end), model.digits) for end in model.x[[0, -1]])
-    lines = [f"{model.name}  {model.words}, {model.axis} from {lo} to {hi}{settings}"]
+    lines = [f"{model.name}  {model.words}, {model.axis} from {lo} to {hi}{others and f', {others}'}"]
     lines += [f"  {name:<{len(model.slope_name)}}  {said}" for name, said in text_lines(model)]
     lines.append("  at " + "  ".join(f"{name} = {said}" for name, said in readout(model)))
     return "\n".join([*lines, *([f"  note: {notes(model)}"] if notes(model) else [])])

@@ -1,20 +1,20 @@
-"""`explore`: a function over a range, with sliders for what else it takes."""
+"""`explore`: a function over one range or two, with sliders for what else it takes."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from slangnb.autodiff.callee import check_function
 from slangnb.errors import CallError
 from slangnb.runtime.function import Function
-from slangnb.views import stored
-from slangnb.views.alive import LiveView
-from slangnb.views.explore.arguments import moved, plan
-from slangnb.views.explore.evaluate import Evaluator, check_result, signature_of
+from slangnb.views.explore import plane
+from slangnb.views.explore.arguments import plan
+from slangnb.views.explore.evaluate import CurveEvaluator, PlaneEvaluator, check_number, check_result, signature_of
+from slangnb.views.explore.explored import Explored
 from slangnb.views.explore.model import ExploreModel, plain, written
+from slangnb.views.explore.plane import PlaneModel
 from slangnb.views.measure import measure
 from slangnb.views.still import table
 from slangnb.views.text import digits, number
@@ -24,76 +24,8 @@ if TYPE_CHECKING:
     from slangnb.views.page import Drawing
 
 
-class ExploreView(LiveView["LiveExplore"]):
-    """A function over a range: its curve, its derivative, and where its sliders stand.
-
-    Where a browser watches, the sliders move and the function is evaluated again; what the notebook stores is the
-    picture of where they stand.
-
-    Parameters
-    ----------
-    evaluator : Evaluator
-    title : str
-        Written instead of the function's name.
-    """
-
-    def __init__(self, evaluator: Evaluator, title: str = "") -> None:
-        super().__init__()
-        self._evaluator = evaluator
-        self.title = title or evaluator.plan.signature.name
-        self._at = {one.name: one.start for one in evaluator.plan.sliders}
-        self._model = evaluator.model(self._at)
-
-    @property
-    def model(self) -> ExploreModel:
-        """What is drawn."""
-        return self._model
-
-    @property
-    def values(self) -> dict[str, Any]:
-        """All arguments but the axis, as the sliders stand: ``f(x=1.0, **view.values)``."""
-        whole = {one.name for one in self._evaluator.plan.sliders if one.whole}
-        moved = {name: int(value) if name in whole else value for name, value in self._at.items()}
-        return {**self._evaluator.plan.fixed, **moved}
-
-    def update(self, /, **values: float) -> None:
-        """Move sliders, and evaluate the function again.
-
-        Parameters
-        ----------
-        **values
-            Where the sliders of these parameters go; without any, the function is evaluated where they stand.
-
-        Raises
-        ------
-        CallError
-            There is no such slider, or it does not go there.
-
-        Examples
-        --------
-        >>> import slangnb as sn
-        >>> m = sn.session().compile("[Differentiable] float line(float x, float a) { return a * x; }")
-        >>> view = sn.explore(m.line, x=(0, 1), a=(0, 4))
-        >>> view.update(a=3)
-        >>> float(view.model.slopes[0, 0]), view.values
-        (3.0, {'a': 3.0})
-        """
-        at = {**self._at, **moved(self._evaluator.plan.sliders, values)}
-        self._model = self._evaluator.model(at, self._model.probe)
-        self._at = at
-        for widget in self._widgets:
-            widget.update()
-        self._changed()
-
-    def probe(self, index: int) -> None:
-        """Look at another of the points, as a live view does after its probe moved."""
-        self._model = replace(self._model, probe=min(max(index, 0), len(self._model.x) - 1))
-        self._changed()
-
-    def _changed(self) -> None:
-        for drawn in ("_png", "_stored"):
-            vars(self).pop(drawn, None)
-        stored.changed(self)
+class ExploreView(Explored[ExploreModel, "LiveExplore"]):
+    """A function over a range: its curve, its derivative, and where its sliders stand."""
 
     @property
     def _rows(self) -> int:
@@ -105,12 +37,6 @@ class ExploreView(LiveView["LiveExplore"]):
 
         return [LiveExplore(self, key=key, group=uuid.uuid4().hex)]
 
-    def measure(self) -> None:
-        """The function was evaluated already: other code cannot change what is drawn."""
-
-    def follow(self) -> None:
-        """Only its sliders move it."""
-
     def __repr__(self) -> str:
         return plain(self.model)
 
@@ -119,11 +45,30 @@ class ExploreView(LiveView["LiveExplore"]):
 
         return drawing(self.model, self.title)
 
-    def _alternative(self) -> str:
-        return "; ".join(line.strip() for line in plain(self.model).splitlines())
-
     def _table(self) -> str:
         return table(("", "min", "max", "not finite", "at the probe"), rows(self.model))
+
+
+class PlaneView(Explored[PlaneModel, "LiveExplore"]):
+    """A function over two ranges: its colours and contours, its gradient, and where its sliders stand."""
+
+    @property
+    def _rows(self) -> int:
+        return 0
+
+    def _make(self, key: str) -> list[LiveExplore]:
+        return []
+
+    def __repr__(self) -> str:
+        return plane.plain(self.model)
+
+    def _drawing(self) -> Drawing:
+        from slangnb.views.explore.plane_figure import drawing
+
+        return drawing(self.model, self.title)
+
+    def _table(self) -> str:
+        return table(("", *(name for name, _ in plane.readout(self.model))), plane.rows(self.model))
 
 
 def rows(model: ExploreModel) -> list[tuple[str, ...]]:
@@ -141,27 +86,29 @@ def rows(model: ExploreModel) -> list[tuple[str, ...]]:
 
 def explore(
     function: Function, /, *, axes: str | Sequence[str] | None = None, title: str = "", **parameters: Any
-) -> ExploreView:
-    """Draw a function over a range, with its derivative, and with sliders for what else it takes.
+) -> Explored[Any, Any]:
+    """Draw a function over one range or two, with its derivatives, and with sliders for what else it takes.
 
     Parameters
     ----------
     function : Function
-        A Slang function that returns a number, or a vector of which up to four components are drawn.
-    axes : str, optional
-        The parameter that is drawn across; by default the first float that has a range.
+        A Slang function that returns a number; over one axis also a vector, of which up to four components are drawn.
+    axes : str or (str, str), optional
+        The parameter that is drawn across, by default the first float that has a range; or two: the first one goes
+        across and the second one up, with colours and contours for the values, and arrows along the gradient.
     title : str
         Written instead of the function's name.
     **parameters
         All arguments of the function by name. A pair ``(lo, hi)`` is a range: of the axis, or of a slider, which
         begins in its middle; a third number says where it begins, or where on the axis the probe stands. A range of
-        an int has whole steps. Anything else that a call takes is fixed: numbers, vectors, structs, tensors.
+        an int has whole steps. A pair of ranges for a vector of two, ``p=((-1, 1), (-1, 1))``, is two axes. Anything
+        else that a call takes is fixed: numbers, vectors, structs, tensors.
 
     Returns
     -------
-    ExploreView
+    ExploreView or PlaneView
         A notebook shows it when it is the last line of a cell. `.values` has the arguments as the sliders stand,
-        `.save("x.png")` writes the picture to a file.
+        `.save("x.png")` writes the picture to a file, `.update(a=3)` moves a slider.
 
     Raises
     ------
@@ -183,6 +130,13 @@ def explore(
     parabola  float
     >>> float(view.model.slopes[0, view.model.probe]), view.values
     (2.0, {'a': 2.0})
+
+    Over two axes the gradient is that of each point:
+
+    >>> m = sn.session().compile("[Differentiable] float saddle(float x, float y, float a) { return a * x * y; }")
+    >>> view = sn.explore(m.saddle, x=(-1, 1, 0.5), y=(-1, 1, 0.25), a=(0, 4), axes=("x", "y"))
+    >>> str(view).splitlines()[-1]
+    '  at x = 0.5  y = 0.25  f = 0.25  df/dx = 0.5  df/dy = 1'
     """
     function = check_function(function, "explore")
     if function.is_backward:
@@ -192,4 +146,8 @@ def explore(
     names = {name: 0.0 if isinstance(value, tuple) else value for name, value in parameters.items()}
     signature = signature_of(function, names)
     check_result(signature)
-    return ExploreView(Evaluator(function, plan(signature, parameters, axes)), title)
+    made = plan(signature, parameters, axes)
+    if len(made.axes) == 1:
+        return ExploreView(CurveEvaluator(function, made), title)
+    check_number(signature)
+    return PlaneView(PlaneEvaluator(function, made), title)
