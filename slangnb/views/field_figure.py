@@ -9,9 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Colormap, LogNorm, Normalize
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
+from numpy.typing import NDArray
 
 from slangnb.views.field import FieldModel, captions, dots
-from slangnb.views.field_arrows import arrows, beside_blank
+from slangnb.views.field_arrows import Arrows, arrows, beside_blank
 from slangnb.views.labels import along, place
 from slangnb.views.measure import Floats
 from slangnb.views.page import Drawing, Page, shorten
@@ -107,9 +108,9 @@ def plot(page: Page, model: FieldModel, top: float) -> Axes:
     if model.scale is None:
         page.text(LEFT + wide / 2, top + tall / 2, "nothing finite", size=10, color=MUTED, ha="center")
     else:
-        scale, cmap = _norm(model), colour_map("value")
+        scale, cmap = norm_of(model), colour_map("value")
         _values(ax, model, scale, cmap)
-        _arrows(ax, model, (wide, tall), scale, cmap)
+        _arrows(ax, model, scale, cmap)
         page.text(LEFT + wide + _GAP, top - 0.08, "value", size=7.5, color=MUTED)
         _bar(page.axes(LEFT + wide + _GAP, top, _BAR, tall), model, scale, cmap)
     _path(ax, model)
@@ -129,7 +130,8 @@ def _axes(ax: Axes, model: FieldModel, wide: float, tall: float) -> None:
     value_ticks(ax.yaxis, max(3, int(tall / 0.55)))
 
 
-def _norm(model: FieldModel) -> Normalize:
+def norm_of(model: FieldModel) -> Normalize:
+    """Give the map from values, some of which are finite, to the colour scale."""
     assert model.scale is not None
     lo, hi = model.scale.lo, model.scale.hi
     if not model.contours.words:
@@ -146,7 +148,7 @@ def _values(ax: Axes, model: FieldModel, scale: Normalize, cmap: Colormap) -> No
     limits = ax.get_xlim(), ax.get_ylim()
     ax.imshow(shown, extent=extent, origin="lower", aspect="auto", interpolation="bilinear", cmap=cmap, norm=scale)
     if model.contours.levels:
-        inks = [_ink(level, scale, cmap) for level in model.contours.levels]
+        inks = [ink(level, scale, cmap) for level in model.contours.levels]
         # As even as the colours are: between two points of the grid a line is where its share of the colours is.
         lines = ax.contour(
             model.x,
@@ -163,22 +165,26 @@ def _values(ax: Axes, model: FieldModel, scale: Normalize, cmap: Colormap) -> No
     ax.set_ylim(limits[1])
 
 
-def _ink(value: float, scale: Normalize, cmap: Colormap) -> str:
+def ink(value: float, scale: Normalize, cmap: Colormap) -> str:
     """Give the ink that is seen on the colour of a value."""
     red, green, blue, _ = cmap(float(scale(value)))
     return PAPER if 0.3 * red + 0.59 * green + 0.11 * blue < 0.55 else INK
 
 
-def _arrows(ax: Axes, model: FieldModel, inches: tuple[float, float], scale: Normalize, cmap: Colormap) -> None:
-    found = arrows(model, inches, (round(inches[0] / _CELLS), round(inches[1] / _CELLS)))
-    if not len(found.at):
-        return
-    blank = beside_blank(model, found, inches)
-    inks = np.array([_ink(float(v), scale, cmap) for v in np.clip(found.values, scale.vmin, scale.vmax)])
+def _arrows(ax: Axes, model: FieldModel, scale: Normalize, cmap: Colormap) -> None:
+    found, blank, inks = placed(model, scale, cmap)
     for kept, colours, gid in ((~blank, inks[~blank], KEPT), (blank, MUTED, None)):
         # What reaches over paper has an ink that is seen on both, and that follows the theme.
         if kept.any():
             ax.quiver(*found.at[kept].T, *found.along[kept].T, color=colours, gid=gid, **_ARROW)
+
+
+def placed(model: FieldModel, scale: Normalize, cmap: Colormap) -> tuple[Arrows, NDArray[np.bool_], NDArray[np.str_]]:
+    """Give the arrows, which of them reach over paper, and the ink that each of them has elsewhere."""
+    inches = box(model)
+    found = arrows(model, inches, (round(inches[0] / _CELLS), round(inches[1] / _CELLS)))
+    values = np.clip(found.values, scale.vmin, scale.vmax)
+    return found, beside_blank(model, found, inches), np.array([ink(float(v), scale, cmap) for v in values], np.str_)
 
 
 def _bar(ax: Axes, model: FieldModel, scale: Normalize, cmap: Colormap) -> None:
@@ -196,7 +202,7 @@ def _bar(ax: Axes, model: FieldModel, scale: Normalize, cmap: Colormap) -> None:
     ax.yaxis.tick_right()
     levels = model.contours.levels
     for level in levels:
-        ax.axhline(level, color=_ink(level, scale, cmap), lw=0.6, alpha=0.6, gid=KEPT)
+        ax.axhline(level, color=ink(level, scale, cmap), lw=0.6, alpha=0.6, gid=KEPT)
     ax.yaxis.set_minor_locator(NullLocator())
     ax.yaxis.set_minor_formatter(NullFormatter())
     if levels:

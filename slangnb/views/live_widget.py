@@ -18,9 +18,9 @@ from slangnb.views import frontend
 _STATIC = Path(__file__).parent / "static"
 
 
-def script(name: str) -> str:
-    """Give the module of a view: what all views share, its own, and what puts it on the page."""
-    return "\n".join((_STATIC / one).read_text(encoding="utf-8") for one in ("base.js", name, "mount.js"))
+def script(*names: str) -> str:
+    """Give the module of a view: what all views share, its own files, and what puts it on the page."""
+    return "\n".join((_STATIC / one).read_text(encoding="utf-8") for one in ("base.js", *names, "mount.js"))
 
 
 def style(*names: str) -> str:

@@ -90,6 +90,10 @@ class Explored(LiveView[W], Generic[M, W]):
             vars(self).pop(drawn, None)
         stored.changed(self)
 
+    @property
+    def _rows(self) -> int:
+        return 1
+
     def measure(self) -> None:
         """The function was evaluated already: other code cannot change what is drawn."""
 

@@ -1,34 +1,33 @@
-"""The live widget of an explored function: takes where sliders and probe go, and sends the curve."""
+"""The live widgets of explored functions: they take where sliders and probe go, and send what is drawn."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from slangnb.errors import SlangNbError
-from slangnb.views.explore.model import ExploreModel, notes, plain, spans, text_lines
+from slangnb.views.explore.model import ExploreModel, Slider, notes, plain, spans, text_lines
 from slangnb.views.live_widget import LiveWidget, script, style
 
 if TYPE_CHECKING:
-    from slangnb.views.explore.view import ExploreView
+    from slangnb.views.explore.explored import Explored
 
 
-class LiveExplore(LiveWidget):
+class LiveExplored(LiveWidget):
     """A function with sliders, in a browser.
 
     Parameters
     ----------
-    view : ExploreView
+    view : Explored
         Evaluates the function; all widgets of a view show the same.
     key, group
         As of `LiveWidget`.
     """
 
-    _esm = script("explore.js")
-    _css = style("pair.css", "explore.css")
-
-    def __init__(self, view: ExploreView, *, key: str = "", group: str = "") -> None:
+    def __init__(self, view: Explored[Any, Any], *, key: str = "", group: str = "") -> None:
         self._view = view
         super().__init__(key=key, group=group)
 
@@ -44,8 +43,12 @@ class LiveExplore(LiveWidget):
         """Nothing is left for later."""
 
     def _begin(self) -> None:
-        model = self._view.model
-        self._put({"title": self._view.title, **about(model)}, numbers(model))
+        meta, frame = self._content()
+        self._put({"title": self._view.title, **meta}, frame)
+
+    @abstractmethod
+    def _content(self) -> tuple[dict[str, Any], bytes]:
+        """Give all that is written, and the numbers."""
 
     def _answer(self, _widget: object, message: dict[str, Any], _buffers: object) -> None:
         kind = message.get("kind")
@@ -57,8 +60,35 @@ class LiveExplore(LiveWidget):
             try:
                 self._view.update(**message["values"])
             except SlangNbError as error:
-                # The curve stays as it was.
+                # The picture stays as it was.
                 self._put({**self.meta, "said": str(error)}, self.frame)
+
+
+class LiveExplore(LiveExplored):
+    """A function over one range with sliders, in a browser."""
+
+    _esm = script("explored.js", "explore.js")
+    _css = style("pair.css", "explore.css")
+
+    def _content(self) -> tuple[dict[str, Any], bytes]:
+        model = self._view.model
+        return about(model), numbers(model)
+
+
+def controls(sliders: Sequence[Slider]) -> list[dict[str, Any]]:
+    """Give where sliders go, and where they stand."""
+    return [
+        {
+            "name": one.range.name,
+            "lo": one.range.lo,
+            "hi": one.range.hi,
+            "start": one.range.start,
+            "whole": one.range.whole,
+            "steps": one.range.steps,
+            "value": one.value,
+        }
+        for one in sliders
+    ]
 
 
 def about(model: ExploreModel) -> dict[str, Any]:
@@ -67,6 +97,7 @@ def about(model: ExploreModel) -> dict[str, Any]:
     return {
         "call": model.call,
         "words": model.words,
+        "what": f"f({model.axis})",
         "axis": model.axis,
         "slope": model.slope_name,
         "labels": list(model.labels),
@@ -76,18 +107,7 @@ def about(model: ExploreModel) -> dict[str, Any]:
         "spans": [[one.lo, one.hi] for one in (curve, *slopes)],
         "probe": model.probe,
         "digits": model.digits,
-        "sliders": [
-            {
-                "name": one.range.name,
-                "lo": one.range.lo,
-                "hi": one.range.hi,
-                "start": one.range.start,
-                "whole": one.range.whole,
-                "steps": one.range.steps,
-                "value": one.value,
-            }
-            for one in model.sliders
-        ],
+        "sliders": controls(model.sliders),
         "lines": [list(one) for one in text_lines(model)],
         "notes": notes(model),
         "alt": "; ".join(line.strip() for line in plain(model).splitlines()),

@@ -62,15 +62,31 @@ def readout(model: PlaneModel, at: int | None = None) -> tuple[tuple[str, str], 
     return tuple(said)
 
 
-def rows(model: PlaneModel) -> list[tuple[str, ...]]:
-    """Give the numbers where the value is lowest, where it is highest, and at the probe, for a table."""
+def _ends(model: PlaneModel) -> list[tuple[str, int]]:
+    """Give where the value is lowest and where it is highest."""
     values = model.field.values.reshape(-1)
     finite = np.isfinite(values)
-    ends: list[tuple[str, int]] = []
-    if finite.any():
-        ends.append(("lowest", int(np.where(finite, values, np.inf).argmin())))
-        ends.append(("highest", int(np.where(finite, values, -np.inf).argmax())))
-    return [(word, *(said for _, said in readout(model, at))) for word, at in (*ends, ("probe", model.probe))]
+    if not finite.any():
+        return []
+    least, most = np.where(finite, values, np.inf).argmin(), np.where(finite, values, -np.inf).argmax()
+    return [("lowest", int(least)), ("highest", int(most))]
+
+
+def rows(model: PlaneModel) -> list[tuple[str, ...]]:
+    """Give the numbers where the value is lowest, where it is highest, and at the probe, for a table."""
+    points = (*_ends(model), ("probe", model.probe))
+    return [(word, *(said for _, said in readout(model, at))) for word, at in points]
+
+
+def lines(model: PlaneModel) -> tuple[tuple[str, str], ...]:
+    """Give the statistics of the values and of the gradient, each with its name."""
+    said = []
+    for word, at in _ends(model):
+        across, up, value, *_ = readout(model, at)
+        said.append(f"{word} {value[1]} at {across[0]} = {across[1]}, {up[0]} = {up[1]}")
+    values = "  ".join(one for one in (*(said or ["nothing finite"]), model.field.stats.not_finite) if one)
+    steep = field.steepest(model.field)
+    return (("f", values), *([] if steep is None else [("gradient", f"up to {number(steep)}")]))
 
 
 def plain(model: PlaneModel) -> str:

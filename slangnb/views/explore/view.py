@@ -21,15 +21,12 @@ from slangnb.views.text import digits, number
 
 if TYPE_CHECKING:
     from slangnb.views.explore.live import LiveExplore
+    from slangnb.views.explore.plane_live import LivePlane
     from slangnb.views.page import Drawing
 
 
 class ExploreView(Explored[ExploreModel, "LiveExplore"]):
     """A function over a range: its curve, its derivative, and where its sliders stand."""
-
-    @property
-    def _rows(self) -> int:
-        return 1
 
     def _make(self, key: str) -> list[LiveExplore]:
         # anywidget is only needed, and only imported, where there is something to be alive in.
@@ -49,15 +46,13 @@ class ExploreView(Explored[ExploreModel, "LiveExplore"]):
         return table(("", "min", "max", "not finite", "at the probe"), rows(self.model))
 
 
-class PlaneView(Explored[PlaneModel, "LiveExplore"]):
+class PlaneView(Explored[PlaneModel, "LivePlane"]):
     """A function over two ranges: its colours and contours, its gradient, and where its sliders stand."""
 
-    @property
-    def _rows(self) -> int:
-        return 0
+    def _make(self, key: str) -> list[LivePlane]:
+        from slangnb.views.explore.plane_live import LivePlane
 
-    def _make(self, key: str) -> list[LiveExplore]:
-        return []
+        return [LivePlane(self, key=key, group=uuid.uuid4().hex)]
 
     def __repr__(self) -> str:
         return plane.plain(self.model)
