@@ -1,7 +1,7 @@
 """Describes the arguments of a call so that another process can build the same kernel without their data.
 
 A kernel depends on the types, the number of dimensions and the gradient slots of its arguments, never on their
-values or on large shapes. So a tensor of gigabytes travels as its type and a small shape.
+values or on large shapes. So a tensor of gigabytes travels as its type and a small shape, a texture as its format.
 """
 
 from __future__ import annotations
@@ -27,10 +27,12 @@ _GENERATORS = {
     "WangHashArg": ("slangpy.types.wanghasharg", ("dims", "seed", "warmup", "hash_seed")),
 }
 _LARGEST_INNER = 64
+#: Of a stand-in for a buffer without a struct size: one element of the largest format.
+_BUFFER_BYTES = 16
 
 
 class UndescribableError(Exception):
-    """A value that cannot be rebuilt in another process, such as a texture; the call goes unguarded."""
+    """A value that cannot be rebuilt in another process, such as an acceleration structure; the call goes unguarded."""
 
 
 def small_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -75,6 +77,17 @@ def describe(value: Any, exact: bool = False) -> Described:
         return ("numpy", value.dtype.str, small_shape(value.shape))
     if isinstance(value, spy.Tensor):
         return _describe_tensor(value)
+    if isinstance(value, spy.Texture):
+        desc = value.desc
+        return ("texture", desc.type.name, desc.format.name, int(desc.usage), desc.sample_count)
+    if isinstance(value, spy.TextureView):
+        return ("view", again(value.texture))
+    if isinstance(value, spy.Buffer):
+        return ("buffer", int(value.desc.usage), value.desc.struct_size, value.desc.format.name)
+    if isinstance(value, spy.Sampler):
+        return ("sampler",)
+    if isinstance(value, range):
+        return ("range",)
     if isinstance(value, dict):
         return ("dict", tuple((k, again(v)) for k, v in value.items()))
     if isinstance(value, list | tuple):
@@ -123,6 +136,11 @@ def rebuild(described: Described, device: slangpy.Device, loaded: Loaded) -> Any
         "plain": lambda v: v,
         "numpy": lambda dtype, shape: np.zeros(shape, dtype),
         "tensor": lambda *a: _rebuild_tensor(device, loaded, *a),
+        "texture": lambda *a: _rebuild_texture(device, *a),
+        "view": lambda texture: again(texture).create_view(),
+        "buffer": lambda *a: _rebuild_buffer(device, *a),
+        "sampler": device.create_sampler,
+        "range": lambda: range(1),
         "dict": lambda items: {k: again(v) for k, v in items},
         "list": lambda items: [again(v) for v in items],
         "tuple": lambda items: tuple(again(v) for v in items),
@@ -150,6 +168,32 @@ def _rebuild_class(module: str, name: str) -> Any:
     for part in name.split("."):
         found = getattr(found, part)
     return found
+
+
+def _rebuild_texture(device: slangpy.Device, kind: str, format_name: str, usage: int, samples: int) -> slangpy.Texture:
+    import slangpy as spy
+
+    texels = spy.Format[format_name]
+    block = spy.get_format_info(texels)  # a compressed format has no texture smaller than its blocks
+    return device.create_texture(
+        type=spy.TextureType[kind],
+        format=texels,
+        width=block.block_width,
+        height=1 if kind.startswith("texture_1d") else block.block_height,
+        sample_count=samples,
+        usage=spy.TextureUsage(usage),
+    )
+
+
+def _rebuild_buffer(device: slangpy.Device, usage: int, struct_size: int, format_name: str) -> slangpy.Buffer:
+    import slangpy as spy
+
+    return device.create_buffer(
+        size=struct_size or _BUFFER_BYTES,
+        struct_size=struct_size,
+        format=spy.Format[format_name],
+        usage=spy.BufferUsage(usage),
+    )
 
 
 def _rebuild_tensor(

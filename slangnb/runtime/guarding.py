@@ -84,7 +84,7 @@ class Gate:
     ) -> None:
         """Compile SlangPy's kernel for a call in the child.
 
-        A call with values that cannot be described to the child (textures, buffers) goes unchecked. An error that is
+        A call with values that cannot be described to the child (see `describe`) goes unchecked. An error that is
         not the compiler's is left to this process, which meets it again and can say more about the arguments.
 
         Parameters
