@@ -92,6 +92,27 @@ def test_006_without_short_circuit(session: Any, ones: Any) -> None:
     np.testing.assert_allclose(gradient, [13.46875, 3.85, 1.6], rtol=1e-4)  # polynomials in x: 1.5^k + 0.1 sum 1.5^i
 
 
+BRANCHES = {
+    "question mark": "return n > 2 ? {e} : x;",
+    "if": "float3 r = x; if (n > 2) r = {e}; return r;",
+    "loop": "float3 r = float3(0); [MaxIters(8)] for (int i = 2; i < n; i++) r += {e}; return r;",
+}
+
+
+@pytest.mark.parametrize("form", BRANCHES)
+def test_a_float_meets_a_vector_in_a_branch(session: Any, form: str) -> None:
+    text = "[Differentiable] float3 f(float p, float3 x, int n) { " + BRANCHES[form] + " }"
+    x = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
+    crashing = session.compile(text.replace("{e}", "x * p")).f
+    with pytest.raises(sn.CompileError, match="crashed while it built the gradient kernel") as caught:
+        sn.grad(crashing, "p")(0.5, x, 3)
+    remedy = "The scalar `p` meets a float3 inside a branch or loop (line 1): write `float3(p)` for `p`."
+    assert caught.value.diagnostics[0].remedy == remedy
+    f = session.compile(text.replace("{e}", "x * float3(p)")).f
+    assert sn.grad(f, "p")(0.5, x, 3) == 21
+    assert sn.jvp(crashing, {"p": 0.5, "x": x, "n": 3}, {"p": 1.0})[1].tolist() == x.tolist()  # forward mode is right
+
+
 def test_print_in_a_differentiable_function(session: Any) -> None:
     top = "import sgl.device.print;\n"
     printing = session.compile(top + '[Differentiable] float f(float x) {\n    print("{}", x);\n    return x * x;\n}').f

@@ -674,6 +674,22 @@ HINTS: dict[str, tuple[str, str]] = {
         DIFF + "float f(float x, DiffTensor<float, 2> W)\n{\n    [MaxIters(8)]\n    for (uint k = 0; k < W.shape[1]; k++) { x *= x; }\n    return x;\n}",
         "The loop condition at line 6 reads `W.shape[1]`: write `int n = W.shape[1];` above the loop and compare with `n`.",
     ),
+    "bare float in a branch": (
+        DIFF + "float3 f(float p, float3 x, int n)\n{\n    float3 r = x;\n    if (n > 2)\n        r = r * p;\n    else { r += p; }\n    return r * p;\n}",
+        "The scalar `p` meets a float3 inside a branch or loop (line 7, 8): write `float3(p)` for `p`.",
+    ),
+    "bare float under a question mark": (
+        DIFF + "float2 f(float p, float3 x, bool on) { return on ? x.xy / p : x.yz; }",
+        "The scalar `p` meets a float2 inside a branch or loop (line 3): write `float2(p)` for `p`.",
+    ),
+    "bare float and a matrix": (
+        DIFF + "float2x2 f(float p, float2x2 x, int n)\n{\n    switch (n) { case 1: x = x * p; break; default: break; }\n    return x;\n}",
+        "The scalar `p` meets a float2x2 inside a branch or loop (line 5): compute that in a [Differentiable] function of its own, with `p` as a parameter.",
+    ),
+    "floats that are right": (
+        DIFF + "float3 f(float p, no_diff float q, float3 x, int n) { return n > 2 ? x * float3(p) * (2 * p) * q - p * p + max(x, p) * -p : x; }",
+        "",
+    ),
     "print": (
         DIFF + 'float f(float x)\n{\n    print("{}", x);\n    return x;\n}',
         "`f` calls `print` at line 5, and that cannot be derived: " + PRINTING + ".",

@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 
 from slangnb.compiler.advice.lint import PRINTING, SHAPE, logical
-from slangnb.compiler.advice.loops import inside, is_unrolled, loops, rounds
+from slangnb.compiler.advice.loops import inside, is_unrolled, loops, rounds, statement_end
+from slangnb.compiler.advice.splats import SCALAR, meetings
 from slangnb.compiler.reading.calls import reached
 from slangnb.compiler.reading.declared import Declaration
 from slangnb.compiler.reading.scan import Positions
@@ -21,9 +22,12 @@ LARGE_ARRAY = 1024
 class _Suspect:
     """One function of the source and what its body is made of."""
 
-    def __init__(self, source: Source, tokens: Tokens, where: Positions, function: Declaration) -> None:
+    def __init__(
+        self, source: Source, tokens: Tokens, where: Positions, function: Declaration, results: dict[str, str]
+    ) -> None:
         self.tokens = tokens
         self.function = function
+        self.results = results
         self.body = inside(tokens, function)
         self._where = where
         self._shift = source.first_line - 1
@@ -67,12 +71,14 @@ def crash_hint(source: Source, function_name: str) -> str:
     """
     tokens, where = Tokens(source.text), Positions(source.text)
     called = [r.declaration for r in reached(function_name, [source.text], types=False)]
-    suspects = [_Suspect(source, tokens, where, f) for f in called if f.body != (0, 0)]
+    results = {f.name: f.type for f in called}
+    suspects = [_Suspect(source, tokens, where, f, results) for f in called if f.body != (0, 0)]
     hints: list[str] = []
     rules: tuple[Callable[[_Suspect], Iterator[str]], ...] = (
         _joint_condition,
         _shape_condition,
         _load_in_branch,
+        _bare_float,
         _derives_again,
         _prints,
         _too_long,
@@ -108,8 +114,7 @@ def _load_in_branch(suspect: _Suspect) -> Iterator[str]:
         if tokens.text(k) == "if" and tokens.text(k + 1) == "(":
             branch = k
             if k >= end:  # an inner `if` ends with the outer one
-                start = tokens.skip(k + 1, suspect.body.stop)
-                end = _statement_end(tokens, start, suspect.body.stop)
+                end = statement_end(tokens, k, suspect.body.stop)
         name = tokens.text(k)
         if k < end and name in loaded and tokens.text(k + 1) in ("[", ".") and tokens.text(k + 2) != "shape":
             interface = loaded[name].split("<")[0]
@@ -120,23 +125,31 @@ def _load_in_branch(suspect: _Suspect) -> Iterator[str]:
             return
 
 
-def _statement_end(tokens: Tokens, index: int, stop: int) -> int:
-    """Give the index after the statement at `index`, and after its ``else`` part."""
-    if tokens.text(index) == "{":
-        end = tokens.skip(index, stop)
-    else:
-        end = tokens.find(";", index, stop)
-        end = stop if end < 0 else end + 1
-    return _statement_end_of_else(tokens, end, stop) if tokens.text(end) == "else" else end
+def _bare_float(suspect: _Suspect) -> Iterator[str]:
+    """A vector meets a float parameter below a branch or loop; as a vector of its own the parameter is right."""
+    scalars = [p.name for p in suspect.function.parameters if SCALAR.fullmatch(p.type) and "no_diff" not in p.modifiers]
+    branches = list(_branches(suspect))
+    found: dict[tuple[str, str], list[int]] = {}
+    for k, kind in meetings(suspect.tokens, suspect.function, suspect.results, scalars):
+        if any(k in branch for branch in branches):
+            found.setdefault((suspect.tokens.text(k), kind), []).append(suspect.line(k))
+    for (name, kind), lines in found.items():
+        way = f"write `{kind}({name})` for `{name}`"
+        if "x" in kind:
+            way = f"compute that in a [Differentiable] function of its own, with `{name}` as a parameter"
+        places = ", ".join(map(str, dict.fromkeys(lines)))
+        yield f"The scalar `{name}` meets a {kind} inside a branch or loop (line {places}): {way}."
 
 
-def _statement_end_of_else(tokens: Tokens, index: int, stop: int) -> int:
-    index += 1
-    if tokens.text(index) == "{":
-        return tokens.skip(index, stop)
-    # `else if` has an `if` of its own, which is looked at by itself.
-    end = tokens.find("{" if tokens.text(index) == "if" else ";", index, stop)
-    return stop if end < 0 else end + 1
+def _branches(suspect: _Suspect) -> Iterator[range]:
+    """Yield the token ranges of the branches and loops."""
+    tokens, stop = suspect.tokens, suspect.body.stop
+    for k in suspect.body:
+        word = tokens.text(k)
+        if word in ("if", "for", "while", "switch") and tokens.text(k + 1) == "(":
+            yield range(tokens.partner[k + 1], statement_end(tokens, k, stop))
+        elif word in ("do", "?"):
+            yield range(k, statement_end(tokens, k, stop))
 
 
 def _derives_again(suspect: _Suspect) -> Iterator[str]:

@@ -83,12 +83,12 @@ def loops(tokens: Tokens, where: range) -> Iterator[Loop]:
                 continue
             start, step = tokens.words(first, marks[0]), tokens.words(marks[1] + 1, close)
             condition = (marks[0] + 1, marks[1])
-        body = close + 1, _end(tokens, close + 1, where.stop)
+        body = close + 1, statement_end(tokens, close + 1, where.stop)
         yield Loop(word, tokens.items[k].start, start, condition, step, _attributes(tokens, k), body)
 
 
-def _end(tokens: Tokens, index: int, stop: int) -> int:
-    """Give the index after the statement that starts at `index`."""
+def statement_end(tokens: Tokens, index: int, stop: int) -> int:
+    """Give the index after the statement that starts at `index`; that of an ``if`` ends with its ``else``."""
     branches = 0
     while index < stop:
         word = tokens.text(index)

@@ -8,7 +8,7 @@ where it comes out of a function. Types are told from the text alone: what is no
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from slangnb.compiler.advice.initial import initial, is_literal
@@ -16,12 +16,14 @@ from slangnb.compiler.advice.loops import Loop, differentiable, functions, insid
 from slangnb.compiler.reading.declared import Declaration
 from slangnb.compiler.reading.tokens import Tokens
 
-_SCALAR = re.compile(r"float|half|double")
+SCALAR = re.compile(r"float|half|double")
 _VECTOR = re.compile(r"(?:float|half|double)[234](?:x[234])?")
 _ELEMENT = re.compile(r"Tensor ?< ?((?:float|half|double)[234])\b")
 _SWIZZLE = re.compile(r"[xyzwrgba]{2,4}")
 #: After these, a minus is a sign.
 _BEFORE_SIGN = frozenset(("=", "(", "[", ",", "*", "/", "+", "-", "return", ";", "{", "?", ":"))
+_FACTORS = frozenset("*/")
+_TERMS = frozenset("*/+-")
 #: What gives a vector of the kind of its first argument.
 _ALIKE = frozenset(("normalize", "cross", "reflect", "refract", "abs", "exp", "sin", "cos", "sqrt"))
 
@@ -50,8 +52,26 @@ def splats(tokens: Tokens, declared: Sequence[Declaration]) -> Iterator[Splat]:
         yield from _Body(tokens, function, results).found()
 
 
+def meetings(
+    tokens: Tokens, function: Declaration, results: Mapping[str, str], names: Collection[str]
+) -> Iterator[tuple[int, str]]:
+    """Yield the tokens where a bare scalar among `names` meets a vector or matrix, and the type of that.
+
+    Examples
+    --------
+    >>> from slangnb.compiler.reading.declarations import declarations
+    >>> text = "float3 f(float p, float q, float3 x) { return x * p * (2 * q) + q; }"
+    >>> [(Tokens(text).text(k), kind) for k, kind in meetings(Tokens(text), *declarations(text), {}, "pq")]
+    [('p', 'float3'), ('q', 'float3')]
+    """
+    body = _Body(tokens, function, results)
+    for k in body.where:
+        if tokens.text(k) in names and tokens.text(k - 1) != "." and (kind := body.met(k, _TERMS)):
+            yield k, kind
+
+
 class _Body:
-    def __init__(self, tokens: Tokens, function: Declaration, results: dict[str, str]) -> None:
+    def __init__(self, tokens: Tokens, function: Declaration, results: Mapping[str, str]) -> None:
         self.tokens, self.where, self.results = tokens, inside(tokens, function), results
         self.opening = {close: opening for opening, close in tokens.partner.items()}
         #: Vectors, what gives one when it is indexed, and scalars, with their types.
@@ -71,7 +91,7 @@ class _Body:
             kind, name, after = (tokens.text(k + d) for d in range(3))
             if not tokens.items[k].is_name or after not in ("=", ";", "[", ","):
                 continue
-            if _SCALAR.fullmatch(kind):
+            if SCALAR.fullmatch(kind):
                 self.scalars[name] = k
             elif _VECTOR.fullmatch(kind) and name not in fixed:
                 (self.elements if after == "[" else self.vectors)[name] = kind
@@ -108,21 +128,22 @@ class _Body:
                 continue
             if self._is_assigned(k):
                 return None  # another value now, or in a branch; that is right
-            kind = self._met(k)
+            kind = self.met(k, _FACTORS)
             if kind:
                 return k, kind
         return None
 
-    def _met(self, k: int) -> str:
-        """Give the type of the vector that the bare scalar at `k` multiplies or divides, or ""."""
+    def met(self, k: int, marks: frozenset[str]) -> str:
+        """Give the type of the vector that the bare scalar at `k` meets at one of `marks`, or ""."""
         text = self.tokens.text
         before, after = text(k - 1), text(k + 1)
-        if before in ("*", "/"):
+        if before == "-" and (text(k - 2) in _BEFORE_SIGN or k - 2 not in self.where):
+            return ""
+        if before in _FACTORS or (before in marks and after not in _FACTORS):
             return self._before(k - 2)
-        if before == "=" and text(k - 2) in ("*", "/") and after == ";":
+        if before == "=" and text(k - 2) in marks and after == ";":
             return self._before(k - 3)
-        negated = before == "-" and (text(k - 2) in _BEFORE_SIGN or k - 2 not in self.where)
-        return self._after(k + 2) if after in ("*", "/") and not negated else ""
+        return self._after(k + 2) if after in marks else ""
 
     def _before(self, last: int) -> str:
         """Give the type of the first vector among the factors that end at token `last`."""
