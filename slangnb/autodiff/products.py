@@ -192,7 +192,7 @@ def hvp(function: Function, wrt: str | Sequence[str] | None = None) -> Callable[
     """
     function = check_function(function, "hvp")
     names = as_names(wrt, function, "hvp")
-    made: dict[tuple[int, tuple[str, ...]], tuple[Signature, str]] = {}
+    made: dict[tuple[int, tuple[str, ...]], tuple[Signature, Signature, str]] = {}
 
     def product(*args: Any, v: Any = None, **kwargs: Any) -> Any:
         _refuse_clash(function, len(args))
@@ -216,9 +216,9 @@ def hvp(function: Function, wrt: str | Sequence[str] | None = None) -> Callable[
             raise CallError("hvp needs the direction v as a dict by name", remedy="v={'x': direction}")
         check_names(callee, tuple(directions), "v")
         key = id(callee.bound.signature), tuple(directions)
-        if key not in made:
-            made[key] = directional(callee, tuple(directions))
-        signature, text = made[key]
+        if key not in made:  # the signature is held, since it is known by its identity
+            made[key] = callee.bound.signature, *directional(callee, tuple(directions))
+        _, signature, text = made[key]
         wrapper = _wrapped(callee, signature, text, directions)
         own = tuple(p.name for p in callee.bound.signature.parameters if p.derivable)
         for name in directions:
