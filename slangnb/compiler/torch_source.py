@@ -8,26 +8,17 @@ from collections.abc import Iterator
 from slangnb.compiler.finding import finding
 from slangnb.compiler.reading.declarations import Declaration, declarations
 from slangnb.compiler.reading.scan import Positions, masked
+from slangnb.compiler.reflection import SCALARS
 from slangnb.compiler.source import Source
 from slangnb.errors import Diagnostic
 
 #: Attributes that only slangtorch gives a meaning to.
 ENTRY, KERNEL, BOUND = "TorchEntryPoint", "CudaKernel", "AutoPyBindCUDA"
 _MARK = re.compile(rf"\[\s*({ENTRY}|{KERNEL}|{BOUND})\s*\]")
-#: Element types of tensors, and what PyTorch calls them.
-DTYPES = {
-    "float": "float32",
-    "half": "float16",
-    "double": "float64",
-    "BFloat16": "bfloat16",
-    "int": "int32",
-    "int16_t": "int16",
-    "int64_t": "int64",
-    "uint8_t": "uint8",
-    "bool": "bool",
-}
 #: Slang has these too, but code for PyTorch cannot hold tensors of them: the compiler stops, or each call fails.
 _NO_DTYPES = {"uint": "int", "uint32_t": "int", "uint64_t": "int64_t", "uint16_t": "int16_t", "int8_t": "int16_t"}
+#: Element types of tensors, and what PyTorch calls them.
+DTYPES = {s: n for s, n in SCALARS.items() if s not in _NO_DTYPES} | {"BFloat16": "bfloat16", "bool": "bool"}
 _TENSOR = re.compile(r"\b(TorchTensor|TensorView)\s*<\s*(\w+)\s*>")
 _BOUND_CHECK = re.compile(r"(\w+)\s*\.\s*([xyz])\s*(>=?)\s*(\w+)\s*\.\s*size\s*\(\s*(\d)\s*\)")
 

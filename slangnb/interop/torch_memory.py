@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch  # pyright: ignore[reportMissingImports]
 
+from slangnb.compiler.reflection import SCALARS
 from slangnb.devices.cuda import shared_ordinal
 from slangnb.runtime.fused.addressed import AddressedLaunch
 from slangnb.runtime.fused.values import ALIGNED, DeviceArray, NotFusedError
@@ -14,17 +15,8 @@ from slangnb.runtime.fused.values import ALIGNED, DeviceArray, NotFusedError
 if TYPE_CHECKING:
     from slangnb.runtime.session import Session
 
-#: Slang's names of torch's types.
-SCALARS_OF = {
-    torch.float32: "float",
-    torch.float16: "half",
-    torch.float64: "double",
-    torch.int32: "int",
-    torch.int64: "int64_t",
-    torch.int16: "int16_t",
-    torch.int8: "int8_t",
-    torch.uint8: "uint8_t",
-}
+#: Slang's names of torch's types. Of those without a sign torch has uint8 alone for most operations.
+SCALARS_OF = {getattr(torch, n): s for s, n in SCALARS.items() if n == "uint8" or not n.startswith("uint")}
 DTYPES = {scalar: dtype for dtype, scalar in SCALARS_OF.items()}
 
 

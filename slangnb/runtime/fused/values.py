@@ -14,7 +14,7 @@ from slangnb.errors import CallError
 from slangnb.runtime.checks import is_bools, turned
 from slangnb.runtime.listed import from_list
 from slangnb.runtime.parameter import Parameter
-from slangnb.runtime.tensors import SCALARS, check_device, check_extent, packed_strides, tidy
+from slangnb.runtime.tensors import SCALARS, SLANG_NAMES, check_device, check_extent, packed_strides, tidy
 
 if TYPE_CHECKING:
     import slangpy
@@ -115,7 +115,7 @@ def hold(function: str, name: str, t: TypeInfo, value: Any, device: slangpy.Devi
         raise NotFusedError(f"{name!r} is a {type(value).__name__}")
     if t.scalar == "bool" and (kind != "number" or t.kind != "scalar"):
         raise NotFusedError(f"{name!r} is an array of bool")
-    given = next((s for s, n in SCALARS.items() if n == array.dtype.newbyteorder("=").name), "")
+    given = SLANG_NAMES.get(array.dtype.newbyteorder("=").name, "")
     if kind != "number" and given != t.scalar:
         raise _wrong_type(function, name, t, given or str(array.dtype))
     in_place, aligned = placement(array) if kind == "numpy" else (False, False)
