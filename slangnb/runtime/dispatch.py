@@ -20,8 +20,8 @@ from slangnb.runtime.fused.values import NotFusedError
 from slangnb.runtime.health import check_sums, look_at_gradients
 from slangnb.runtime.known_faults import check_branch_reads, check_doubles, gradient_mark, warn_of_overwritten_inputs
 from slangnb.runtime.listed import has_lists, with_arrays
-from slangnb.runtime.own import OwnRecent, can_be_own, own_launch, own_recent, refuse_lost_gradients, wants_own
-from slangnb.runtime.plan import Plan, Recent, make_plan, remember, sizes_of
+from slangnb.runtime.own import can_be_own, own_launch, refuse_lost_gradients, wants_own
+from slangnb.runtime.plan import KEPT_BY_OWN, Plan, Recent, make_plan, remember, sizes_of
 from slangnb.runtime.saying import warn_once
 from slangnb.runtime.target import Step, Target
 from slangnb.runtime.translate import call_error
@@ -61,7 +61,7 @@ class Dispatch:
         self._plans: dict[Hashable, Plan] = {}
         self._recent: Recent | None = None  # what may be called without a look
         self._passed: Recent | None = None  # what passed the checks that are made at every call
-        self._own_last: OwnRecent | None = None
+        self._own_last: Recent | None = None  # what our own kernel may be launched for without a look
         self._doubles: dict[str, Function] = {}  # a generic function with its types, by its name with these
         self._met_library = False  # whether a library's values came before
 
@@ -77,15 +77,15 @@ class Dispatch:
         recent = self._recent
         if recent is not None and recent.fits(kwargs, values):
             try:
-                result = recent.node(*args, **kwargs)
+                result = recent.run(*args, **kwargs)
             except slangpy_errors() as error:
                 raise self._translated(error, args, kwargs) from None
             return self._noted(result, recent.writes)
         own = self._own_last
-        if own is not None and own.fits(kwargs, values, accumulate):
+        if own is not None and accumulate == own.accumulate and own.fits(kwargs, values):
             if self.is_backward:
                 self._check_stale(args, kwargs)
-            return own.launch({**dict(enumerate(args)), **kwargs})
+            return own.run({**dict(enumerate(args)), **kwargs})
         if has_lists(values):
             args, kwargs = with_arrays(self.target.info, args, kwargs)
             values = (*args, *kwargs.values())
@@ -146,7 +146,7 @@ class Dispatch:
                 self._audit(bound, args, kwargs)  # again, since a loop may run more often now
                 if bound is not None and not (plan.own and wants_own(values, True)):
                     check_sums(self.target, bound)
-            self._passed = remember(plan, args, kwargs)
+            self._passed = remember(plan.node, args, kwargs)
         elif plan.writes and (sizes := sizes_of(values)) != plan.sizes:
             self._checked(args, kwargs)  # the plan's key does not tell shapes, and an output may be too small now
             plan.sizes = sizes
@@ -155,7 +155,7 @@ class Dispatch:
         if plan.own and wants_own(values, self.is_backward):
             return self._own(plan, args, kwargs, accumulate)
         if plan.plain and plan.guarded:
-            self._recent = remember(plan, args, kwargs)
+            self._recent = remember(plan.node, args, kwargs, writes=plan.written(args, kwargs))
         return self._by_slangpy(plan, args, kwargs, accumulate)
 
     def _own(self, plan: Plan, args: Args, kwargs: Kwargs, accumulate: bool) -> Any:
@@ -168,7 +168,7 @@ class Dispatch:
             if self.is_backward:
                 self._check_sums(bound, str(reason))
             return self._by_slangpy(plan, args, kwargs, accumulate)
-        self._own_last = own_recent(plan.node, kwargs, (*args, *kwargs.values()), accumulate, launch)
+        self._own_last = remember(launch, args, kwargs, KEPT_BY_OWN, accumulate=accumulate)
         return launch({**dict(enumerate(args)), **kwargs})
 
     def _by_slangpy(self, plan: Plan, args: Args, kwargs: Kwargs, accumulate: bool) -> Any:

@@ -7,7 +7,6 @@ of 32 threads. Ours sum accurately, and come close to the speed of memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +22,6 @@ from slangnb.runtime.fused.launch import follow
 from slangnb.runtime.fused.values import NotFusedError
 from slangnb.runtime.health import look
 from slangnb.runtime.parameter import Parameter
-from slangnb.runtime.plan import LARGEST_KEPT_BYTES, Recent
 from slangnb.runtime.seeds import is_zero_seed
 from slangnb.runtime.stale import tensors_in, values_in
 from slangnb.runtime.struct_values import bools_of
@@ -228,29 +226,3 @@ def _backward(target: Target, call: Call, accumulate: bool) -> Launch:
                 look(target, name, prepared, ran)
 
     return launch
-
-
-@dataclass(slots=True)
-class OwnRecent:
-    """The last call by our own kernel: the same tensors again, with any numbers, need no second look."""
-
-    recent: Recent
-    accumulate: bool
-    launch: Launch
-
-    def fits(self, kwargs: dict[str, Any], values: tuple[Any, ...], accumulate: bool) -> bool:
-        """Tell whether a call is like the last one."""
-        return accumulate == self.accumulate and self.recent.fits(kwargs, values)
-
-
-def own_recent(
-    node: Any, kwargs: dict[str, Any], values: tuple[Any, ...], accumulate: bool, launch: Launch
-) -> OwnRecent | None:
-    """Remember a call, if all its arguments are tensors that may be kept, and floats."""
-    import slangpy as spy
-
-    tensors = [v for v in values if type(v) is spy.Tensor and v.storage.size <= LARGEST_KEPT_BYTES]
-    if len(tensors) + sum(type(v) in (float, str, type(None)) for v in values) < len(values):
-        return None
-    gradients = tuple((t, t.grad_in, t.grad_out) for t in tensors)
-    return OwnRecent(Recent(node, tuple(kwargs), values, gradients), accumulate, launch)

@@ -130,6 +130,9 @@ class Plan:
         return self.node(*args, **{**kwargs, "_result": "numpy"})
 
 
+#: Values of these types are kept, too. A whole number may decide how often a loop runs: our own kernels look at it.
+KEPT = PLAIN | {str}
+KEPT_BY_OWN = KEPT - {int, bool}
 #: Larger tensors are not kept alive by a function that was called with them; their kernels take long anyway.
 LARGEST_KEPT_BYTES = 1 << 20
 
@@ -140,8 +143,8 @@ class Recent:
 
     Attributes
     ----------
-    node : FunctionNode
-        What to call.
+    run : callable
+        What to call: SlangPy's function, or the launch of our own kernel.
     names : tuple of str
         Of the named arguments.
     values : tuple
@@ -150,13 +153,16 @@ class Recent:
         Its tensors with their gradients: others may be attached later.
     writes : tuple of Tensor
         Those that the call writes to.
+    accumulate : bool
+        Whether gradients are added to those that are there.
     """
 
-    node: FunctionNode
+    run: Callable[..., Any]
     names: tuple[str, ...]
     values: tuple[Any, ...]
     gradients: tuple[tuple[slangpy.Tensor, slangpy.Tensor | None, slangpy.Tensor | None], ...]
     writes: tuple[slangpy.Tensor, ...] = ()
+    accumulate: bool = False
 
     def fits(self, kwargs: dict[str, Any], values: tuple[Any, ...]) -> bool:
         """Tell whether a call is like the last one."""
@@ -168,7 +174,14 @@ class Recent:
         return all(t.grad_in is grad_in and t.grad_out is grad_out for t, grad_in, grad_out in self.gradients)
 
 
-def remember(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Recent | None:
+def remember(
+    run: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    kept: Set[type] = KEPT,
+    writes: tuple[slangpy.Tensor, ...] = (),
+    accumulate: bool = False,
+) -> Recent | None:
     """Remember a call, if nothing about its arguments can change but what `Recent.fits` looks at."""
     import slangpy as spy
 
@@ -177,9 +190,9 @@ def remember(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Recen
     for value in values:
         if type(value) is spy.Tensor and value.storage.size <= LARGEST_KEPT_BYTES:
             gradients.append((value, value.grad_in, value.grad_out))
-        elif type(value) not in PLAIN and type(value) is not str:
+        elif type(value) not in kept:
             return None
-    return Recent(plan.node, tuple(kwargs), values, tuple(gradients), plan.written(args, kwargs))
+    return Recent(run, tuple(kwargs), values, tuple(gradients), writes, accumulate)
 
 
 def sizes_of(values: Iterable[Any]) -> list[Any]:
