@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from slangnb.compiler.reading.scan import Positions
 from slangnb.errors import Diagnostic
 
 if TYPE_CHECKING:
+    from slangnb.compiler.reading.tokens import Token
     from slangnb.compiler.source import Source
+
+
+class Advice(NamedTuple):
+    """What to warn of: where in a text, what is wrong, and what to write instead."""
+
+    offset: int
+    length: int
+    message: str
+    remedy: str
+
+    @classmethod
+    def at(cls, token: Token, message: str, remedy: str) -> Advice:
+        """Warn of a token."""
+        return cls(token.start, len(token.text), message, remedy)
 
 
 def finding(

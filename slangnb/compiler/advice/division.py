@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from slangnb.compiler.advice.loops import functions, inside
+from slangnb.compiler.finding import Advice
 from slangnb.compiler.reading.declared import Declaration
 from slangnb.compiler.reading.scan import masked
 from slangnb.compiler.reading.tokens import Tokens
@@ -38,16 +39,6 @@ _FAR = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Division:
-    """Where it stands, what it gives, and the division that was meant."""
-
-    start: int
-    end: int
-    value: int
-    better: str
-
-
-@dataclass(frozen=True, slots=True)
 class _Names:
     """Names of variables that are real numbers, and of those that are not or may not be."""
 
@@ -55,7 +46,7 @@ class _Names:
     other: frozenset[str]
 
 
-def whole_divisions(tokens: Tokens, declared: Iterable[Declaration]) -> Iterator[Division]:
+def whole_divisions(tokens: Tokens, declared: Iterable[Declaration]) -> Iterator[Advice]:
     """Yield the divisions of two literals that lose their remainder where real numbers are computed.
 
     Only what is sure is yielded: what meets a real variable, a real literal or a function of real numbers, or is what
@@ -65,8 +56,8 @@ def whole_divisions(tokens: Tokens, declared: Iterable[Declaration]) -> Iterator
     --------
     >>> from slangnb.compiler.reading.declarations import declarations
     >>> text = "float f(float x) { int n = 7/2; return 1/2 * x; }"
-    >>> list(whole_divisions(Tokens(text), declarations(text)))
-    [Division(start=39, end=42, value=0, better='1.0/2.0')]
+    >>> [(found.message, found.remedy) for found in whole_divisions(Tokens(text), declarations(text))]
+    [('`1/2` is 0: both are whole numbers.', 'write `1.0/2.0`')]
     """
     found = [k for k, token in enumerate(tokens.items) if token.text == "/" and _loses(tokens, k)]
     if not found:
@@ -79,7 +70,9 @@ def whole_divisions(tokens: Tokens, declared: Iterable[Declaration]) -> Iterator
     for k in found[:_MOST]:
         if _is_real(tokens, k, names, opened, any(k in body for body in bodies)):
             a, b = (int(tokens.text(j).rstrip("uU")) for j in (k - 1, k + 1))
-            yield Division(tokens.items[k - 1].start, tokens.items[k + 1].end, a // b, f"{a}.0/{b}.0")
+            start, end = tokens.items[k - 1].start, tokens.items[k + 1].end
+            message = f"`{tokens.plain[start:end]}` is {a // b}: both are whole numbers."
+            yield Advice(start, end - start, message, f"write `{a}.0/{b}.0`")
 
 
 def _loses(tokens: Tokens, k: int) -> bool:

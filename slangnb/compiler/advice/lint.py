@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from slangnb.compiler.advice.division import whole_divisions
 from slangnb.compiler.advice.initial import initial
@@ -15,7 +14,7 @@ from slangnb.compiler.advice.powers import power, whole
 from slangnb.compiler.advice.splats import splats
 from slangnb.compiler.advice.uniforms import constant_buffers, ignored_values
 from slangnb.compiler.advice.vocabulary import DERIVED
-from slangnb.compiler.finding import finding
+from slangnb.compiler.finding import Advice, finding
 from slangnb.compiler.reading.declarations import Declaration, declarations
 from slangnb.compiler.reading.declared import Parameter
 from slangnb.compiler.reading.scan import Positions
@@ -37,17 +36,6 @@ _ITSELF = re.compile(r"(\w+) ?\* ?\1|dot ?\( ?(.+?) ?, ?\2 ?\)")
 _UPPER = re.compile(r"[A-Z][A-Z\d_]*")
 _COMPLEMENT = re.compile(r"1(?:\.\d*)?[fFhH]? ?- ?saturate\b[^-]*$")
 _NUMBER = re.compile(r"-? ?[\d.]+(?:[eE] ?[-+]? ?\d+)?[fFhHlL]?")
-
-
-@dataclass(frozen=True, slots=True)
-class _Text:
-    source: Source
-    tokens: Tokens
-    where: Positions
-    declared: Sequence[Declaration]
-
-    def warn(self, offset: int, length: int, message: str, remedy: str) -> Diagnostic:
-        return finding(self.source, self.where, offset, length, message, remedy, "warning")
 
 
 def lint(source: Source) -> tuple[Diagnostic, ...]:
@@ -72,39 +60,40 @@ def lint(source: Source) -> tuple[Diagnostic, ...]:
         |     ^^^^^^
       remedy: write `import sgl.device.print;` at the top and `print("x={}", x);` here
     """
-    text = _Text(source, Tokens(source.text), Positions(source.text), declarations(source.text))
-    rules: tuple[Callable[[_Text], Iterator[Diagnostic]], ...] = (
+    tokens, declared, where = Tokens(source.text), declarations(source.text), Positions(source.text)
+    rules: tuple[Callable[[Tokens, Sequence[Declaration]], Iterator[Advice]], ...] = (
         _printf,
         _vector_index,
         _loops,
-        _nests,
-        _splats,
+        mixed_up,
+        splats,
         _fmod,
         _powers,
         _no_diff,
         _fields,
-        _divisions,
-        _uniforms,
-        _large_arrays,
+        whole_divisions,
+        ignored_values,
+        constant_buffers,
+        large_arrays,
     )
-    return tuple(sorted((d for rule in rules for d in rule(text)), key=lambda d: (d.line, d.column)))
+    found = [finding(source, where, *one, "warning") for rule in rules for one in rule(tokens, declared)]
+    return tuple(sorted(found, key=lambda d: (d.line, d.column)))
 
 
-def _printf(text: _Text) -> Iterator[Diagnostic]:
-    everything = list(functions(text.declared))
+def _printf(tokens: Tokens, declared: Sequence[Declaration]) -> Iterator[Advice]:
+    everything = list(functions(declared))
     if any(f.name == "printf" for f in everything):
         return
     derived = [f.body for f in everything if differentiable(f)]
-    for k, token in enumerate(text.tokens.items):
-        if token.text == "printf" and text.tokens.text(k + 1) == "(":
+    for k, token in enumerate(tokens.items):
+        if token.text == "printf" and tokens.text(k + 1) == "(":
             within = any(start <= token.start < stop for start, stop in derived)
             remedy = f"write `import sgl.device.print;` at the top; {PRINTING}" if within else PRINT
-            yield text.warn(token.start, len("printf"), "printf prints nothing here.", remedy)
+            yield Advice.at(token, "printf prints nothing here.", remedy)
 
 
-def _vector_index(text: _Text) -> Iterator[Diagnostic]:
-    tokens = text.tokens
-    for function in functions(text.declared):
+def _vector_index(tokens: Tokens, declared: Sequence[Declaration]) -> Iterator[Advice]:
+    for function in functions(declared):
         tensors = {p.name for p in function.parameters if "Tensor<" in p.type}
         for k in inside(tokens, function):
             if tokens.text(k) not in tensors or tokens.text(k + 1) != "[":
@@ -116,7 +105,7 @@ def _vector_index(text: _Text) -> Iterator[Diagnostic]:
                 continue
             name = tokens.text(k)
             index = tokens.words(opening + 1, close - 1)
-            yield text.warn(
+            yield Advice(
                 tokens.items[k + 2].start,
                 tokens.items[close - 1].end - tokens.items[k + 2].start,
                 f"a vector index counts from the last axis: its x is the last axis of `{name}`.",
@@ -124,14 +113,13 @@ def _vector_index(text: _Text) -> Iterator[Diagnostic]:
             )
 
 
-def _loops(text: _Text) -> Iterator[Diagnostic]:
-    tokens = text.tokens
-    for function in functions(text.declared):
+def _loops(tokens: Tokens, declared: Sequence[Declaration]) -> Iterator[Advice]:
+    for function in functions(declared):
         for loop in loops(tokens, inside(tokens, function)):
             most, real = most_rounds(tokens, loop), rounds(tokens, loop)
             if most and real is not None and most[0] < real:
                 start = tokens.items[most[1]].start
-                yield text.warn(
+                yield Advice(
                     start,
                     len(f"MaxIters({most[0]})"),
                     f"the loop makes {real} rounds, more than MaxIters says: its gradient may be wrong.",
@@ -142,34 +130,23 @@ def _loops(text: _Text) -> Iterator[Diagnostic]:
             joint = logical(tokens, *loop.condition)
             if joint:
                 offset, better = joint
-                yield text.warn(
+                yield Advice(
                     offset,
                     2,
-                    f"`{text.source.text[offset : offset + 2]}` in the condition of a differentiable loop "
+                    f"`{tokens.plain[offset : offset + 2]}` in the condition of a differentiable loop "
                     "crashes the compiler when it derives the loop.",
                     f"write `{better}`",
                 )
             condition = tokens.words(*loop.condition)
             if shape := SHAPE.search(condition):
                 start = tokens.items[loop.condition[0]].start
-                within = SHAPE.search(text.source.text, start)
-                yield text.warn(
+                within = SHAPE.search(tokens.plain, start)
+                yield Advice(
                     within.start() if within else start,
                     len(within.group()) if within else 1,
                     "a differentiable loop whose condition reads a shape hangs the compiler when it derives the loop.",
                     f"write `int n = {shape.group()};` above the loop and compare with `n`",
                 )
-
-
-def _nests(text: _Text) -> Iterator[Diagnostic]:
-    for found in mixed_up(text.tokens, text.declared):
-        yield text.warn(found.loop.offset, len(found.loop.keyword), found.message, found.remedy)
-
-
-def _splats(text: _Text) -> Iterator[Diagnostic]:
-    for found in splats(text.tokens, text.declared):
-        token = text.tokens.items[found.token]
-        yield text.warn(token.start, len(token.text), found.message, found.remedy)
 
 
 def logical(tokens: Tokens, start: int, stop: int) -> tuple[int, str] | None:
@@ -199,9 +176,8 @@ def logical(tokens: Tokens, start: int, stop: int) -> tuple[int, str] | None:
     return found, " ".join(p if p in ("&", "|") or re.fullmatch(r"[\w.]+|\(.*\)", p) else f"({p})" for p in parts)
 
 
-def _fmod(text: _Text) -> Iterator[Diagnostic]:
-    tokens = text.tokens
-    for function in filter(differentiable, functions(text.declared)):
+def _fmod(tokens: Tokens, declared: Sequence[Declaration]) -> Iterator[Advice]:
+    for function in filter(differentiable, functions(declared)):
         for k in inside(tokens, function):
             if tokens.text(k) != "fmod" or tokens.text(k + 1) != "(":
                 continue
@@ -209,9 +185,8 @@ def _fmod(text: _Text) -> Iterator[Diagnostic]:
             if len(parts) != 2 or _has_no_gradient(tokens, *parts[1], function):
                 continue
             a, b = (_operand(tokens.words(*p)) for p in parts)
-            yield text.warn(
-                tokens.items[k].start,
-                len("fmod"),
+            yield Advice.at(
+                tokens.items[k],
                 "the gradient of fmod to its second argument is always 0.",
                 f"write `{a} - {b} * no_diff trunc({a} / {b})` if that gradient matters",
             )
@@ -227,10 +202,9 @@ def _has_no_gradient(tokens: Tokens, start: int, stop: int, function: Declaratio
     )
 
 
-def _powers(text: _Text) -> Iterator[Diagnostic]:
+def _powers(tokens: Tokens, declared: Sequence[Declaration]) -> Iterator[Advice]:
     """Warn of ``pow(x, 2)``: its derivative is that of exp(2 log x)."""
-    tokens = text.tokens
-    everything = list(functions(text.declared))
+    everything = list(functions(declared))
     for function in filter(differentiable, everything) if all(f.name != "pow" for f in everything) else ():
         where = inside(tokens, function)
         known = initial(tokens, where)
@@ -243,9 +217,8 @@ def _powers(text: _Text) -> Iterator[Diagnostic]:
             if _seems_positive(tokens, function, *parts[0], known):
                 continue
             base, exponent = (tokens.words(*p) for p in parts)
-            yield text.warn(
-                tokens.items[k].start,
-                len("pow"),
+            yield Advice.at(
+                tokens.items[k],
                 f"the derivative of `pow({base}, {exponent})` is 0 where the base is negative, "
                 "and in forward mode its value is 0 too.",
                 f"write `{power(base, exponent)}`",
@@ -276,9 +249,9 @@ def _seems_positive(
     return bool(names & _POSITIVE) or names <= unsigned
 
 
-def _no_diff(text: _Text) -> Iterator[Diagnostic]:
+def _no_diff(tokens: Tokens, declared: Sequence[Declaration]) -> Iterator[Advice]:
     """Warn of ``no_diff`` before calls and variables that have a derivative: it does not take that away."""
-    tokens, everything = text.tokens, list(functions(text.declared))
+    everything = list(functions(declared))
     derived = {f.name.split("::")[-1] for f in everything if differentiable(f)}
     derived |= DERIVED - {f.name for f in everything}
     stopping = {f.name.split("::")[-1] for f in everything if any(_stops(p) for p in f.parameters)}
@@ -294,7 +267,7 @@ def _no_diff(text: _Text) -> Iterator[Diagnostic]:
                 last += 2
             name, opening = tokens.text(last), last + 1
             if tokens.text(opening) == "(" and name in derived:
-                if name in stopping or _stops_by_itself(text, function, opening):
+                if name in stopping or _stops_by_itself(tokens, function, opening):
                     continue
                 call = tokens.words(first, min(tokens.partner[opening] + 1, len(tokens.items)))
                 what, remedy = f"the gradient of `{call}`", f"write `detach({call})`"
@@ -307,12 +280,11 @@ def _no_diff(text: _Text) -> Iterator[Diagnostic]:
             else:
                 continue
             message = f"`no_diff` does not stop {what}: it lets a function be called that has none."
-            yield text.warn(tokens.items[k].start, len("no_diff"), message, remedy)
+            yield Advice.at(tokens.items[k], message, remedy)
 
 
-def _stops_by_itself(text: _Text, function: Declaration, opening: int) -> bool:
+def _stops_by_itself(tokens: Tokens, function: Declaration, opening: int) -> bool:
     """Tell whether a call has no gradient that could be stopped: of constants, or of what is detached already."""
-    tokens = text.tokens
     close = min(tokens.partner[opening], len(tokens.items))
     if any(tokens.text(k) == "detach" for k in range(opening, close)):
         return True
@@ -324,56 +296,19 @@ def _stops(parameter: Parameter) -> bool:
     return "no_diff" in parameter.modifiers or re.match(r"u?int|bool", parameter.type) is not None
 
 
-def _divisions(text: _Text) -> Iterator[Diagnostic]:
-    for found in whole_divisions(text.tokens, text.declared):
-        written = text.source.text[found.start : found.end]
-        yield text.warn(
-            found.start,
-            found.end - found.start,
-            f"`{written}` is {found.value}: both are whole numbers.",
-            f"write `{found.better}`",
-        )
-
-
-def _uniforms(text: _Text) -> Iterator[Diagnostic]:
-    for found in ignored_values(text.tokens, text.declared):
-        yield text.warn(
-            found.start,
-            len(found.name),
-            f"{found.name} is a uniform: its initial value is ignored, it is 0 until {found.setting}.",
-            f"write `{found.better}`",
-        )
-    for found in constant_buffers(text.tokens):
-        what = f"what is in {found.name} is uniform: it is 0 until {found.setting}."
-        if not found.setting:
-            what = "functions that read a tbuffer may crash the compiler when they are called."
-        yield text.warn(found.start, len(found.name), what, found.better)
-
-
-def _large_arrays(text: _Text) -> Iterator[Diagnostic]:
-    for found in large_arrays(text.tokens, text.declared):
-        token = text.tokens.items[found.token]
-        yield text.warn(
-            token.start,
-            len(token.text),
-            f"each thread has its own {token.text}, of {found.size >> 10} kB: calls may never end.",
-            "pass a tensor, as in `Tensor<float, 1> table`, or keep less at a time",
-        )
-
-
 def _operand(expression: str) -> str:
     return expression if re.fullmatch(r"[\w.]+(?:\(.*\))?", expression) else f"({expression})"
 
 
-def _fields(text: _Text) -> Iterator[Diagnostic]:
-    used = {p.type for f in text.declared if f.kind == "function" for p in f.parameters}
-    for struct in text.declared:
+def _fields(tokens: Tokens, declared: Sequence[Declaration]) -> Iterator[Advice]:
+    used = {p.type for f in declared if f.kind == "function" for p in f.parameters}
+    for struct in declared:
         for field in struct.children:
             if struct.kind != "struct" or struct.name not in used:
                 continue
             if field.kind == "field" and field.name in CLASHING_FIELDS:
-                match = re.compile(rf"\b{field.name}\b").search(text.source.text, field.span[0])
-                yield text.warn(
+                match = re.compile(rf"\b{field.name}\b").search(tokens.plain, field.span[0])
+                yield Advice(
                     match.start() if match else field.span[0],
                     len(field.name),
                     f"a field called `{field.name}` clashes with the code that SlangPy generates for a call.",

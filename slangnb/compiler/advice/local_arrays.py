@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from slangnb.compiler.advice.loops import functions, inside
+from slangnb.compiler.finding import Advice
 from slangnb.compiler.reading.declared import Declaration
 from slangnb.compiler.reading.tokens import Tokens
 
@@ -17,15 +17,7 @@ _TYPE = re.compile(r"(half|float|double|u?int(?:8|16|32|64)?(?:_t)?|bool)([234]?
 _BYTES = {"half": 2, "double": 8, "int64_t": 8, "uint64_t": 8}
 
 
-@dataclass(frozen=True, slots=True)
-class LargeArray:
-    """A local array: the index of its name, and its size in bytes."""
-
-    token: int
-    size: int
-
-
-def large_arrays(tokens: Tokens, declared: Sequence[Declaration]) -> Iterator[LargeArray]:
+def large_arrays(tokens: Tokens, declared: Sequence[Declaration]) -> Iterator[Advice]:
     """Yield the local arrays of more than `LARGEST` bytes whose sizes are written as numbers.
 
     Parameters
@@ -39,8 +31,8 @@ def large_arrays(tokens: Tokens, declared: Sequence[Declaration]) -> Iterator[La
     --------
     >>> from slangnb.compiler.reading.declarations import declarations
     >>> text = "float f() { float2 a[100][1000]; float b[100]; static const float c[99999] = {}; return b[0]; }"
-    >>> [found.size for found in large_arrays(Tokens(text), declarations(text))]
-    [800000]
+    >>> [found.message for found in large_arrays(Tokens(text), declarations(text))]
+    ['each thread has its own a, of 781 kB: calls may never end.']
     """
     for function in functions(declared):
         for k in inside(tokens, function):
@@ -53,4 +45,8 @@ def large_arrays(tokens: Tokens, declared: Sequence[Declaration]) -> Iterator[La
                 at += 3
             size = math.prod(counts) * _BYTES.get(kind[1], 4)
             if size > LARGEST:
-                yield LargeArray(k, size)
+                yield Advice.at(
+                    tokens.items[k],
+                    f"each thread has its own {tokens.text(k)}, of {size >> 10} kB: calls may never end.",
+                    "pass a tensor, as in `Tensor<float, 1> table`, or keep less at a time",
+                )

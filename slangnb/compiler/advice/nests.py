@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from slangnb.compiler.advice.loops import (
     Loop,
@@ -22,6 +21,7 @@ from slangnb.compiler.advice.loops import (
     most_rounds,
     rounds,
 )
+from slangnb.compiler.finding import Advice
 from slangnb.compiler.reading.declared import Declaration
 from slangnb.compiler.reading.tokens import Tokens
 
@@ -32,16 +32,7 @@ _FEW = 16
 _DO = re.compile(r"\bdo\b")
 
 
-@dataclass(frozen=True, slots=True)
-class MixedUp:
-    """A loop inside another one of another count."""
-
-    loop: Loop
-    message: str
-    remedy: str
-
-
-def mixed_up(tokens: Tokens, declared: Sequence[Declaration]) -> Iterator[MixedUp]:
+def mixed_up(tokens: Tokens, declared: Sequence[Declaration]) -> Iterator[Advice]:
     """Yield what to warn of in the differentiable functions, each loop once."""
     for function in filter(differentiable, functions(declared)):
         warned = -1
@@ -58,7 +49,7 @@ def mixed_up(tokens: Tokens, declared: Sequence[Declaration]) -> Iterator[MixedU
                 f"of loops of {a} and {b} rounds, one inside the other, Slang 2026.12 mixes up what they keep: "
                 "the gradient may be wrong."
             )
-            yield MixedUp(inner, message, remedy)
+            yield Advice(inner.offset, len(inner.keyword), message, remedy)
 
 
 def nested(tokens: Tokens, where: range) -> Iterator[tuple[Loop, Loop]]:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from slangnb.compiler.advice.initial import initial, is_literal
 from slangnb.compiler.advice.loops import Loop, differentiable, functions, inside, is_unrolled, loops
+from slangnb.compiler.finding import Advice
 from slangnb.compiler.reading.declared import Declaration
-from slangnb.compiler.reading.tokens import Tokens
+from slangnb.compiler.reading.tokens import Token, Tokens
 
 SCALAR = re.compile(r"float|half|double")
 _VECTOR = re.compile(r"(?:float|half|double)[234](?:x[234])?")
@@ -28,16 +28,7 @@ _TERMS = frozenset("*/+-")
 _ALIKE = frozenset(("normalize", "cross", "reflect", "refract", "abs", "exp", "sin", "cos", "sqrt"))
 
 
-@dataclass(frozen=True, slots=True)
-class Splat:
-    """A scalar that meets a vector; `token` is its index."""
-
-    token: int
-    message: str
-    remedy: str
-
-
-def splats(tokens: Tokens, declared: Sequence[Declaration]) -> Iterator[Splat]:
+def splats(tokens: Tokens, declared: Sequence[Declaration]) -> Iterator[Advice]:
     """Yield what to warn of in the differentiable functions, each variable once.
 
     Examples
@@ -96,7 +87,7 @@ class _Body:
             elif _VECTOR.fullmatch(kind) and name not in fixed:
                 (self.elements if after == "[" else self.vectors)[name] = kind
 
-    def found(self) -> Iterator[Splat]:
+    def found(self) -> Iterator[Advice]:
         said: set[str] = set()
         for loop in loops(self.tokens, self.where):
             if is_unrolled(self.tokens, loop):
@@ -105,7 +96,7 @@ class _Body:
                 use = None if name in said else self._use(name, loop.body[1])
                 if use is not None:
                     said.add(name)
-                    yield _splat(name, *use)
+                    yield _splat(name, self.tokens.items[use[0]], use[1])
 
     def _assigned(self, loop: Loop) -> list[str]:
         """List the scalars from outside of a loop that it assigns to."""
@@ -208,10 +199,10 @@ class _Body:
         return self.vectors.get(self.tokens.text(k), "") if self.tokens.text(k + 1) in ("+", "-", "*", "/", ")") else ""
 
 
-def _splat(name: str, token: int, kind: str) -> Splat:
+def _splat(name: str, token: Token, kind: str) -> Advice:
     message = (
         f"`{name}` comes from a loop and meets a vector: Slang 2026.12 loses it in the backward pass, and the gradient "
         "may be NaN or 0."
     )
     way = f"compute `{name}` in a [Differentiable] function of its own" if "x" in kind else ""
-    return Splat(token, message, way or f"write `{kind}({name})` for `{name}`")
+    return Advice.at(token, message, way or f"write `{kind}({name})` for `{name}`")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from slangnb.compiler.finding import Advice
 from slangnb.compiler.reading.declarations import declarations
 from slangnb.compiler.reading.declared import Declaration
 from slangnb.compiler.reading.tokens import Tokens
@@ -16,17 +16,7 @@ _FRONT = re.compile(r"(?:(?:public|internal|private|export)\s+)*")
 _NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?=[fFhHlLuU]?$)")
 
 
-@dataclass(frozen=True, slots=True)
-class Uniform:
-    """A global, or a cbuffer: offset and text of its name, what to call in Python if that works, and what to write."""
-
-    start: int
-    name: str
-    setting: str
-    better: str
-
-
-def ignored_values(tokens: Tokens, declared: Sequence[Declaration]) -> Iterator[Uniform]:
+def ignored_values(tokens: Tokens, declared: Sequence[Declaration]) -> Iterator[Advice]:
     """Yield the uniforms of a text that have an initial value.
 
     Parameters
@@ -40,8 +30,8 @@ def ignored_values(tokens: Tokens, declared: Sequence[Declaration]) -> Iterator[
     --------
     >>> from slangnb.compiler.reading.declarations import declarations
     >>> text = "public float K = 3.0f; static float a = 1; float b;"
-    >>> [(u.name, u.setting, u.better) for u in ignored_values(Tokens(text), declarations(text))]
-    [('K', "f.set({'K': 3.0})", 'public static const float K = 3.0f;')]
+    >>> [found.remedy for found in ignored_values(Tokens(text), declarations(text))]
+    ['write `public static const float K = 3.0f;`']
     """
     for one in declared:
         if one.kind != "global" or _OTHERS & set(re.split(r"\W+", one.signature.partition("=")[0])):
@@ -62,10 +52,11 @@ def ignored_values(tokens: Tokens, declared: Sequence[Declaration]) -> Iterator[
         cut = front.end() if front else 0
         const = "" if re.match(r"(?:let|var)\b", one.signature[cut:]) else "const "
         better = f"{one.signature[:cut]}static {const}{one.signature[cut:]};"
-        yield Uniform(tokens.items[at].start, name, setting, better)
+        message = f"{name} is a uniform: its initial value is ignored, it is 0 until {setting}."
+        yield Advice.at(tokens.items[at], message, f"write `{better}`")
 
 
-def constant_buffers(tokens: Tokens) -> Iterator[Uniform]:
+def constant_buffers(tokens: Tokens, _: Sequence[Declaration] = ()) -> Iterator[Advice]:
     """Yield the ``cbuffer`` and ``tbuffer`` of a text.
 
     Parameters
@@ -75,8 +66,8 @@ def constant_buffers(tokens: Tokens) -> Iterator[Uniform]:
 
     Examples
     --------
-    >>> [(u.name, u.setting, u.better) for u in constant_buffers(Tokens("cbuffer P { float a; float b; }"))]
-    [('P', "f.set({'P': {'a': ..., 'b': ...}})", 'make a and b parameters of the function')]
+    >>> [found.remedy for found in constant_buffers(Tokens("cbuffer P { float a; float b; }"))]
+    ['make a and b parameters of the function']
     """
     for k, token in enumerate(tokens.items):
         name, opening = tokens.text(k + 1), tokens.find("{", k + 1, len(tokens.items))
@@ -87,6 +78,8 @@ def constant_buffers(tokens: Tokens) -> Iterator[Uniform]:
         if fields:
             listed = " and ".join(filter(None, (", ".join(fields[:-1]), fields[-1])))
             values = ", ".join(f"{field!r}: ..." for field in fields)
-            setting = f"f.set({{{name!r}: {{{values}}}}})" if token.text == "cbuffer" else ""
+            message = f"what is in {name} is uniform: it is 0 until f.set({{{name!r}: {{{values}}}}})."
+            if token.text == "tbuffer":
+                message = "functions that read a tbuffer may crash the compiler when they are called."
             better = f"make {listed} {'parameters' if len(fields) > 1 else 'a parameter'} of the function"
-            yield Uniform(tokens.items[k + 1].start, name, setting, better)
+            yield Advice.at(tokens.items[k + 1], message, better)
