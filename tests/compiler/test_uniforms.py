@@ -27,6 +27,11 @@ def test_the_initial_value_of_a_uniform_is_ignored(declared: str) -> None:
     assert (found.remedy, found.line, found.source[found.column - 1]) == (remedy, 2, "K")
 
 
+def test_a_value_that_is_not_written_yet_does_not_stop_the_lint() -> None:
+    (found,) = lint(Source("float K = ;", "In[3]", 2))
+    assert found.message == "K is a uniform: its initial value is ignored, it is 0 until f.set({'K': ...})."
+
+
 @pytest.mark.parametrize(
     "declared",
     [

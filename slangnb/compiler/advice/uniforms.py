@@ -45,7 +45,7 @@ def ignored_values(tokens: Tokens, declared: Sequence[Declaration]) -> Iterator[
             equals = tokens.skip(equals, len(tokens.items))
         if at < 0 or tokens.text(equals) != "=":
             continue
-        value = next(tokens.words(a, b) for a, b in tokens.split(equals + 1, inside[-1]))
+        value = next((tokens.words(a, b) for a, b in tokens.split(equals + 1, inside[-1])), "")
         number = _NUMBER.match(value)
         setting = f"f.set({{{name!r}: {number.group() if number else '...'}}})"
         front = _FRONT.match(one.signature)
