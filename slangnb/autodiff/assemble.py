@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from slangnb.runtime.fused.given import Given
-from slangnb.runtime.fused.launch import Prepared, Ran, nested
+from slangnb.runtime.fused.launch import Prepared, Ran
+from slangnb.runtime.nesting import nested
 from slangnb.runtime.struct_values import bools_of
 from slangnb.runtime.tensors import SCALARS
 

@@ -20,7 +20,7 @@ from slangnb.autodiff.gradcheck_report import (
     make_report,
     rank,
 )
-from slangnb.autodiff.gradcheck_values import Checked, Values, checked_numbers, replaced, unpacked
+from slangnb.autodiff.gradcheck_values import Checked, Values, checked_numbers, unpacked
 from slangnb.autodiff.transforms import Transform
 from slangnb.compiler.reading.calls import reached
 from slangnb.errors import CallError, GradientWarning
@@ -102,7 +102,7 @@ def gradcheck(function: Function, /, *args: Any, _samples: int = 24, _seed: int 
         t, value = slots[name].parameter.type, values.arguments[name]
         checked += checked_numbers((name,), t, value, gradient, values.mapped, function.session)
     for s in checked:  # now all calls are of one kind, and of one kernel
-        values.arguments = replaced(values.arguments, s.path, s.put(s.base))
+        values.arguments = values.replaced(s.path, s.put(s.base))
     base = values.base()
     rng = np.random.default_rng(_seed)
     report = make_report(callee.name, [_check(s, values, base, callee, _samples, rng) for s in checked])

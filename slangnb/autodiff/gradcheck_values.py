@@ -16,14 +16,13 @@ from slangnb.errors import GradientError
 from slangnb.runtime.function import Function
 from slangnb.runtime.fused.engine import Wish
 from slangnb.runtime.fused.values import NotFusedError, numbers
+from slangnb.runtime.nesting import Path, map_leaves
 from slangnb.runtime.parameter import Parameter
 from slangnb.runtime.struct_values import fields_of
 from slangnb.runtime.tensors import SLANG_NAMES
 
 if TYPE_CHECKING:
     from slangnb.runtime.session import Session
-
-Path = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,18 +81,23 @@ class Values:
 
     def at(self, path: Path, value: Any) -> np.ndarray:
         """Give all results with derivative, (elements..., components) in float64, with one argument replaced."""
-        arguments = replaced(self.arguments, path, value)
+        return self._of(self.replaced(path, value))
+
+    def base(self) -> np.ndarray:
+        """Give the results for the arguments themselves; this decides about `mapped`."""
+        return self._of(self.arguments)
+
+    def replaced(self, path: Path, value: Any) -> dict[str, Any]:
+        """Give the arguments with another value at a place."""
+        return map_leaves(self.arguments, lambda place, old: value if place == path else old)
+
+    def _of(self, arguments: Mapping[str, Any]) -> np.ndarray:
         if self.mapped:
             try:
                 return self._by_kernel(arguments)
             except NotFusedError:
                 self.mapped = False
         return self._by_slangpy(arguments)
-
-    def base(self) -> np.ndarray:
-        """Give the results for the arguments themselves; this decides about `mapped`."""
-        name, value = next(iter(self.arguments.items()))
-        return self.at((name,), value)
 
     def _by_kernel(self, arguments: Mapping[str, Any]) -> np.ndarray:
         bound = self.callee.bound
@@ -139,18 +143,6 @@ class Values:
 
 def _is_filled(p: Any) -> bool:
     return p.io == "out" and p.type.kind != "tensor"
-
-
-def replaced(values: Mapping[str, Any], path: Path, value: Any) -> dict[str, Any]:
-    """Give a copy of nested dicts with one value replaced.
-
-    Examples
-    --------
-    >>> replaced({"p": {"x": 1, "y": 2}, "q": 3}, ("p", "y"), 5)
-    {'p': {'x': 1, 'y': 5}, 'q': 3}
-    """
-    first, *rest = path
-    return {**values, first: replaced(values[first], tuple(rest), value) if rest else value}
 
 
 def checked_numbers(

@@ -25,6 +25,7 @@ from slangnb.runtime.fused.engine import Call, Wish
 from slangnb.runtime.fused.job import outputs_of
 from slangnb.runtime.fused.values import NotFusedError
 from slangnb.runtime.health import look
+from slangnb.runtime.nesting import map_leaves
 from slangnb.runtime.new_tensor import tensor
 from slangnb.runtime.special import SpecialFunction
 from slangnb.runtime.stale import Snapshot, compiled_again
@@ -144,7 +145,7 @@ class HostCall:
     def _plainly(self) -> dict[str, np.ndarray]:
         """Call it by SlangPy's kernel."""
         info = self.function.info
-        named = {name: _uploaded(self.function, value) for name, value in self.named.items()}
+        named = map_leaves(self.named, lambda _, value: _uploaded(self.function, value))
         returns = info.signature is None or info.signature.returns.name != "void"
         made = self.function(**named, **({"_result": "numpy"} if returns else {}))
         results = {p.name: named[p.name].to_numpy() for p in written(info) if hasattr(named.get(p.name), "to_numpy")}
@@ -177,8 +178,6 @@ def _weights(seeds: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _uploaded(function: Function, value: Any) -> Any:
-    if isinstance(value, dict):
-        return {k: _uploaded(function, v) for k, v in value.items()}
     if isinstance(value, np.ndarray) and value.ndim and value.dtype.kind != "b":
         return tensor(value, session=function.session)
     return value

@@ -13,7 +13,7 @@ import torch  # pyright: ignore[reportMissingImports]
 from slangnb.autodiff.transforms import Transform
 from slangnb.errors import CallError, GradientError
 from slangnb.interop.host_calls import written
-from slangnb.interop.torch_arguments import Path, TorchArguments, dotted
+from slangnb.interop.torch_arguments import TorchArguments, dotted
 from slangnb.interop.torch_autograd import Node, SlangCall
 from slangnb.interop.torch_quick import quick_call, quick_transform
 from slangnb.interop.torch_values import to_array, to_host
@@ -22,9 +22,9 @@ from slangnb.runtime.checks import has_gradient
 from slangnb.runtime.dispatch import tensor_class
 from slangnb.runtime.function import Function
 from slangnb.runtime.fused.values import NotFusedError
+from slangnb.runtime.nesting import Path, map_leaves, values_in
 from slangnb.runtime.parameter import Parameter
 from slangnb.runtime.saying import warn_once
-from slangnb.runtime.stale import values_in
 
 
 def takes(kind: type) -> bool:
@@ -34,9 +34,7 @@ def takes(kind: type) -> bool:
 
 def host(value: Any) -> Any:
     """Give a tensor, also inside dicts, as a numpy array or number."""
-    if isinstance(value, dict):
-        return {key: host(inner) for key, inner in value.items()}
-    return to_host(value, "the tensor") if isinstance(value, torch.Tensor) else value
+    return map_leaves(value, lambda _, v: to_host(v, "the tensor") if isinstance(v, torch.Tensor) else v)
 
 
 def array(value: Any) -> Any:

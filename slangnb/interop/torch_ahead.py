@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import torch  # pyright: ignore[reportMissingImports]
 
 from slangnb.compiler.reading.calls import reached
-from slangnb.interop.torch_arguments import Path
 from slangnb.interop.torch_backward import Backward, Way, sums_way
 from slangnb.interop.torch_memory import DTYPES, addresses
+from slangnb.runtime.nesting import Path
 
 if TYPE_CHECKING:
     from slangnb.interop.torch_shared import DeviceCall

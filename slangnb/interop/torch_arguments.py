@@ -16,12 +16,10 @@ from slangnb.interop.torch_memory import SCALARS_OF
 from slangnb.interop.torch_values import check_readable, from_host, to_host
 from slangnb.runtime.binding import EXTRAS, bind
 from slangnb.runtime.function import Function
+from slangnb.runtime.nesting import Path, map_leaves
 from slangnb.runtime.new_tensor import tensor
 from slangnb.runtime.stale import copied
 from slangnb.runtime.tensors import SCALARS
-
-#: The name of an argument, then keys of dicts.
-Path = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +78,7 @@ class TorchArguments:
 
     def replaced(self, now: Mapping[Path, Any]) -> TorchArguments:
         """Give the same with other tensors, and with copies of what else may change in place."""
-        values = {n: _replaced((n,), v, lambda path, t: now.get(path, t)) for n, v in self.values.items()}
-        return replace(self, values={name: copied(value) for name, value in values.items()})
+        return replace(self, values=map_leaves(self.values, lambda path, value: copied(now.get(path, value))))
 
     def derivable(self, path: Path) -> bool:
         """Tell whether the function's parameter, or the field, lets derivatives through."""
@@ -108,6 +105,8 @@ class TorchArguments:
         now = now or {}
 
         def one(path: Path, t: Any) -> Any:
+            if not isinstance(t, torch.Tensor):
+                return t
             of, t = self.type_of(path), now.get(path, t)
             fits = of is not None and of.kind in PLAIN_KINDS and SCALARS_OF.get(t.dtype) == of.scalar
             if fits and self.bridge is not None and self.bridge.carries(t):
@@ -118,7 +117,7 @@ class TorchArguments:
             return found
 
         try:
-            return {name: _replaced((name,), value, one) for name, value in self.values.items()}
+            return map_leaves(self.values, one)
         except CallError as error:
             raise _named(error, self.function.info.name) from None
 
@@ -247,14 +246,6 @@ def replaced_error(function: str, path: Path) -> GradientError:
         argument=name,
         remedy="call backward() before its data is replaced or given back",
     )
-
-
-def _replaced(path: Path, value: Any, one: Any) -> Any:
-    if isinstance(value, torch.Tensor):
-        return one(path, value)
-    if isinstance(value, dict):
-        return {key: _replaced((*path, key), inner, one) for key, inner in value.items()}
-    return value
 
 
 def _named(error: CallError, function: str) -> CallError:

@@ -11,7 +11,8 @@ import torch  # pyright: ignore[reportMissingImports]
 
 from slangnb.errors import CallError, GradientError
 from slangnb.interop.host_calls import HostCall
-from slangnb.interop.torch_arguments import Path, TorchArguments, replaced_error, replaced_paths, tensor_kind
+from slangnb.interop.torch_arguments import TorchArguments, replaced_error, replaced_paths, tensor_kind
+from slangnb.runtime.nesting import Path
 
 
 @dataclass

@@ -11,7 +11,6 @@ import torch  # pyright: ignore[reportMissingImports]
 
 from slangnb.autodiff.callee import find
 from slangnb.autodiff.transforms import make_call
-from slangnb.interop.torch_arguments import Path
 from slangnb.interop.torch_memory import DTYPES, addresses, launch_on
 from slangnb.runtime.function import Function
 from slangnb.runtime.fused.addressed import AddressedLaunch
@@ -19,6 +18,7 @@ from slangnb.runtime.fused.engine import Wish
 from slangnb.runtime.fused.job import Row
 from slangnb.runtime.fused.values import NotFusedError
 from slangnb.runtime.health import look_at_sizes
+from slangnb.runtime.nesting import Path
 
 Way = Callable[[Sequence[Any], Sequence[Any]], Any]
 

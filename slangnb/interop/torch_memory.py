@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch  # pyright: ignore[reportMissingImports]
@@ -11,6 +11,7 @@ from slangnb.compiler.reflection import SCALARS
 from slangnb.devices.cuda import shared_ordinal
 from slangnb.runtime.fused.addressed import AddressedLaunch
 from slangnb.runtime.fused.values import ALIGNED, DeviceArray, NotFusedError
+from slangnb.runtime.nesting import map_leaves
 
 if TYPE_CHECKING:
     from slangnb.runtime.session import Session
@@ -98,12 +99,6 @@ def addresses(tensors: Sequence[Any]) -> list[int]:
     return found
 
 
-def named_values(values: Mapping[Any, Any], describe: Callable[[Any], Any]) -> dict[Any, Any]:
+def named_values(values: dict[Any, Any], describe: Callable[[Any], Any]) -> dict[Any, Any]:
     """Give arguments with descriptions in the place of tensors."""
-    found: dict[Any, Any] = {}
-    for key, value in values.items():
-        if isinstance(value, dict):
-            found[key] = named_values(value, describe)
-        else:
-            found[key] = describe(value) if isinstance(value, torch.Tensor) else value
-    return found
+    return map_leaves(values, lambda _, value: describe(value) if isinstance(value, torch.Tensor) else value)

@@ -11,7 +11,7 @@ from torch.autograd import forward_ad  # pyright: ignore[reportMissingImports]
 
 from slangnb.autodiff.callee import check_names, find
 from slangnb.autodiff.transforms import Transform, make_call, split_seed
-from slangnb.interop.torch_arguments import Path, TorchArguments
+from slangnb.interop.torch_arguments import TorchArguments
 from slangnb.interop.torch_autograd import second_derivative
 from slangnb.interop.torch_backward import Backward, sums_way
 from slangnb.interop.torch_memory import DTYPES, addresses, device_array, named_values, shares_memory
@@ -21,8 +21,8 @@ from slangnb.runtime.binding import EXTRAS
 from slangnb.runtime.function import Function
 from slangnb.runtime.fused.addressed import AddressedLaunch
 from slangnb.runtime.fused.engine import Wish
-from slangnb.runtime.fused.launch import follow, nested
 from slangnb.runtime.fused.values import ALIGNED, NotFusedError
+from slangnb.runtime.nesting import Path, follow, nested
 from slangnb.runtime.target import Target
 
 #: What says that torch does not compute what is called, but transforms, replaces or records it. Not public, all of it.

@@ -17,7 +17,7 @@ import torch  # pyright: ignore[reportMissingImports]
 from slangnb.compiler.reflection import PLAIN_KINDS, REAL
 from slangnb.interop.host_calls import HostCall
 from slangnb.interop.torch_ahead import Ahead, Given
-from slangnb.interop.torch_arguments import Path, TorchArguments, replaced_error, replaced_paths, tensor_kind
+from slangnb.interop.torch_arguments import TorchArguments, replaced_error, replaced_paths, tensor_kind
 from slangnb.interop.torch_autograd import refuse_batched
 from slangnb.interop.torch_backward import Backward
 from slangnb.interop.torch_memory import (
@@ -34,8 +34,8 @@ from slangnb.interop.torch_watch import Watch, seen
 from slangnb.runtime.function import Function
 from slangnb.runtime.fused.addressed import AddressedLaunch
 from slangnb.runtime.fused.engine import Call, Wish
-from slangnb.runtime.fused.launch import nested
 from slangnb.runtime.fused.values import ALIGNED, NotFusedError
+from slangnb.runtime.nesting import Path, nested, values_in
 from slangnb.runtime.stale import compiled_again
 
 
@@ -43,9 +43,8 @@ def takes(read: TorchArguments, tracked: bool) -> bool:
     """Tell whether a call may go this way: tensors of the parameters' own types, and numbers."""
     if not read.parameters or any(p.io != "in" or p.type.kind == "tensor" for p in read.parameters.values()):
         return False
-    for value in read.values.values():
-        if not _is_plain(value):
-            return False
+    if not all(isinstance(value, torch.Tensor | int | float) for value in values_in(read.values.values())):
+        return False
     for path, t in read.tensors():
         of = read.type_of(path)
         if t.device != read.device or not t.numel() or t.is_neg() or of is None or of.kind not in PLAIN_KINDS:
@@ -55,12 +54,6 @@ def takes(read: TorchArguments, tracked: bool) -> bool:
         if tracked and t.requires_grad and not read.derivable(path):
             return False  # a warning is due
     return True
-
-
-def _is_plain(value: Any) -> bool:
-    if isinstance(value, dict):
-        return all(map(_is_plain, value.values()))
-    return isinstance(value, torch.Tensor | int | float)
 
 
 def layout_of(t: Any) -> tuple[Any, ...]:

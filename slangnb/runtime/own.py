@@ -18,12 +18,12 @@ from slangnb.runtime.checks import leaves
 from slangnb.runtime.fused.audit import audit
 from slangnb.runtime.fused.engine import Call, Wish
 from slangnb.runtime.fused.folding import is_plain
-from slangnb.runtime.fused.launch import follow
 from slangnb.runtime.fused.values import NotFusedError
 from slangnb.runtime.health import look
+from slangnb.runtime.nesting import follow, values_in
 from slangnb.runtime.parameter import Parameter
 from slangnb.runtime.seeds import is_zero_seed
-from slangnb.runtime.stale import tensors_in, values_in
+from slangnb.runtime.stale import tensors_in
 from slangnb.runtime.struct_values import bools_of
 from slangnb.runtime.takers import places, takers
 

@@ -10,6 +10,7 @@ from weakref import ref
 import numpy as np
 
 from slangnb.errors import GradientError
+from slangnb.runtime.nesting import values_in
 from slangnb.runtime.parameter import Parameter
 
 if TYPE_CHECKING:
@@ -147,15 +148,6 @@ def copied(value: Any) -> Any:
     if type(value).__module__ != "slangpy.math" or not hasattr(value, "__getitem__"):
         return value
     return type(value)(value) if hasattr(value, "to_numpy") else type(value)(*value)  # a matrix, or a vector
-
-
-def values_in(values: Iterable[Any]) -> Iterator[Any]:
-    """Give the values themselves, also those inside dicts."""
-    for value in values:
-        if isinstance(value, dict):
-            yield from values_in(value.values())
-        else:
-            yield value
 
 
 def tensors_in(values: Iterable[Any]) -> Iterator[slangpy.Tensor]:

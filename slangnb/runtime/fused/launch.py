@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from slangnb.runtime.fused.stage import Stage, run_stages
 from slangnb.runtime.fused.sums import Sums, table, totals
 from slangnb.runtime.fused.text import ENTRY, kernel_text
 from slangnb.runtime.fused.values import NotFusedError, address_of
+from slangnb.runtime.nesting import follow
 from slangnb.runtime.tensors import SCALARS
 
 if TYPE_CHECKING:
@@ -53,33 +54,6 @@ class Ran:
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 Sources = Mapping[str, Mapping[Any, Any]]
-
-
-def follow(values: Any, route: tuple[int | str, ...]) -> Any:
-    """Find a value in a call: by position or name, then by keys of dicts."""
-    if len(route) == 1:  # nearly always, and at every call
-        return values[route[0]]
-    found: Any = values
-    for step in route:
-        found = found[step]
-    return found
-
-
-def nested(routes: Iterable[tuple[int | str, ...]], values: Iterable[Any]) -> dict[Any, Any]:
-    """Put values where their routes lead, in dicts: so that `follow` finds them.
-
-    Examples
-    --------
-    >>> nested([("x",), ("p", "k")], [1.0, 2.0])
-    {'x': 1.0, 'p': {'k': 2.0}}
-    """
-    found: dict[Any, Any] = {}
-    for route, value in zip(routes, values, strict=True):
-        inside = found
-        for key in route[:-1]:
-            inside = inside.setdefault(key, {})
-        inside[route[-1]] = value
-    return found
 
 
 class Prepared:
