@@ -175,19 +175,22 @@ class Remembered:
 
 def _remembered(of: Any, target: Target, key: Hashable, make: Callable[[], Any]) -> Any:
     """Find what was prepared for a kind of call, with the session's other plans, or prepare it."""
-    whole = (id(of), target.version, key)
-    return target.session.plans.get(whole, lambda: Remembered(of, make())).found
+
+    def made() -> Remembered:
+        try:
+            return Remembered(of, make())
+        except NotFusedError:
+            return Remembered(of, None)
+
+    return target.session.plans.get((id(of), target.version, key), made).found
 
 
 def _read(function: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> TorchArguments | None:
-    """Read a call's arguments; None if they lie elsewhere than where the session computes, or are freed."""
+    """Read a call's arguments; None if they lie elsewhere than where the session computes."""
     read = TorchArguments.read(function, tuple(args), kwargs)
     if not shares_memory(function.session, read.device):
         return None
-    try:
-        addresses([t for _, t in read.tensors()])
-    except NotFusedError:
-        return None
+    addresses([t for _, t in read.tensors()])  # none may be freed
     return read
 
 
@@ -196,12 +199,7 @@ def _prepared(function: Function, args: Sequence[Any], kwargs: Mapping[str, Any]
     if read is None or "_result" in read.values or any(method == "return_type" for method, _, _ in function.steps):
         return None
     tracked = torch.is_grad_enabled() and any(t.requires_grad for _, t in read.tensors())
-    if not takes(read, tracked):
-        return None
-    try:
-        return Quick(read, args, kwargs, tracked, reduce)
-    except NotFusedError:
-        return None
+    return Quick(read, args, kwargs, tracked, reduce) if takes(read, tracked) else None
 
 
 class QuickTransform:
@@ -257,12 +255,7 @@ def quick_transform(transform: Transform, args: Sequence[Any], kwargs: Mapping[s
 
 def _prepared_transform(transform: Transform, args: Sequence[Any], kwargs: Mapping[str, Any]) -> QuickTransform | None:
     read = None if any(name in EXTRAS for name in kwargs) else _read(transform.function, args, kwargs)
-    if read is None or not takes(read, False):
-        return None
-    try:
-        return QuickTransform(transform, read, args, kwargs)
-    except NotFusedError:
-        return None
+    return QuickTransform(transform, read, args, kwargs) if read is not None and takes(read, False) else None
 
 
 class SharedCall(torch.autograd.Function):
