@@ -70,9 +70,6 @@ def _whole(given: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _mark(value: Any) -> Any:
     """Give what a later argument must be to be of the same kind; `_alike` compares."""
-    kind = type(value)
-    if kind is float or kind is int:
-        return kind
     # A tensor keeps its type and shape; a dict, a list or an array can change in place.
     return value if hasattr(value, "storage") else kind_of(value)
 

@@ -19,8 +19,6 @@ from slangnb.runtime.known_faults import check_doubles, check_wave_operations
 from slangnb.runtime.structs import check_structs
 
 if TYPE_CHECKING:
-    import slangpy
-
     from slangnb.compiler.loading import Loaded
     from slangnb.runtime.module import Module
     from slangnb.runtime.session import Session
@@ -150,15 +148,8 @@ class Call:
         types = self.loaded.module.layout.require_type_by_name
         return Prepared(self.session, self.owner, self.bound.signature, job, gathered, types)
 
-    def run(
-        self,
-        prepared: Prepared,
-        factor: float = 1.0,
-        read: bool = True,
-        targets: Mapping[str, slangpy.Tensor] = NOTHING,
-        results: Mapping[str, slangpy.Tensor] = NOTHING,
-    ) -> Ran:
+    def run(self, prepared: Prepared, factor: float = 1.0, read: bool = True) -> Ran:
         """Launch; see `Prepared.run`."""
         values = {s.place: s.value for s in self.bound.slots}
         sources = {"value": values, "tangent": self.tangents, "seed": self.seeds}
-        return prepared.run(sources, factor, read, targets, results)
+        return prepared.run(sources, factor, read)

@@ -218,10 +218,8 @@ class Prepared:
         """Bind what a result goes to."""
         if isinstance(made, np.ndarray):
             self.main.set(name, address_of(made))
-        elif self.job.by_address(o):
-            self.main.set(name, made.storage.device_address)
         else:
-            self.main.put_loosely(name, made.storage)
+            self.main.put_loosely(name, made.storage, self.job.by_address(o))
 
     def _result(self, o: Output, results: Mapping[str, slangpy.Tensor]) -> Any:
         if o.id in results:

@@ -53,7 +53,7 @@ class Input:
             if value is not self._tensor or data is not self._storage:
                 check_extent(value, repr(g.argument))
                 self._tensor, self._storage = value, data
-                _put(self._main, self._name, data, self._addressed)
+                self._main.put(self._name, data, self._addressed)
         else:
             array = scalars(value, g.held.kind, g.leaf.type, g.argument)
             if array.dtype.kind == "b":
@@ -63,22 +63,6 @@ class Input:
                 self._own = storage(self._session.device, array.nbytes, memory)
                 self._main.put(self._name, self._own)
             self._own.copy_from_numpy(array)
-
-
-def _put(main: Stage, name: str, buffer: slangpy.Buffer, addressed: bool) -> None:
-    """Bind a buffer, or its address; the caller holds it."""
-    if addressed:
-        main.set(name, buffer.device_address)
-    else:
-        main.put(name, buffer)
-
-
-def _put_loosely(main: Stage, name: str, buffer: slangpy.Buffer, addressed: bool) -> None:
-    """Bind a buffer of the pool, or its address: its memory is given back once all that was submitted is done."""
-    if addressed:
-        main.set(name, buffer.device_address)
-    else:
-        main.put_loosely(name, buffer)
 
 
 class Gradient:
@@ -140,11 +124,11 @@ class Gradient:
         if g.leaf.shared:
             return made, self._sum_into(made, factor)
         if g.held.shape == self._shape and (target is None or takes_all(target, g.held.shape)):
-            _put_loosely(self._main, self._name, buffer, g.leaf.addressed)
+            self._main.put_loosely(self._name, buffer, g.leaf.addressed)
             return made, []
         if self._whole is None:
             self._whole = storage(self._session.device, self._whole_size)
-        _put(self._main, self._name, self._whole, g.leaf.addressed)
+        self._main.put(self._name, self._whole, g.leaf.addressed)
         to, offset = packed_strides(g.held.shape, self._parts), 0
         if target is not None:
             to, offset = scalar_strides(target, g.held.shape), scalar_offset(target)

@@ -52,17 +52,22 @@ class Stage:
             self._write(name, value)
             self._bound[name] = value
 
-    def put(self, name: str, buffer: slangpy.Buffer) -> None:
-        """Bind a buffer, and hold it."""
-        if self._bound.get(name) is not buffer:
+    def put(self, name: str, buffer: slangpy.Buffer, addressed: bool = False) -> None:
+        """Bind a buffer, and hold it; or its address alone."""
+        if addressed:
+            self.set(name, buffer.device_address)
+        elif self._bound.get(name) is not buffer:
             self._bound.pop(name, None)
             self._write(name, buffer)
             self._bound[name] = buffer
 
-    def put_loosely(self, name: str, buffer: slangpy.Buffer) -> None:
-        """Bind a buffer of the pool, which counts who holds it."""
-        self._bound.pop(name, None)
-        self._write(name, buffer)
+    def put_loosely(self, name: str, buffer: slangpy.Buffer, addressed: bool = False) -> None:
+        """Bind a buffer of the pool, which takes it back once all that was submitted is done; or its address alone."""
+        if addressed:
+            self.set(name, buffer.device_address)
+        else:
+            self._bound.pop(name, None)
+            self._write(name, buffer)
 
     def put_dict(self, name: str, value: dict[str, Any]) -> None:
         """Bind a struct of buffers and numbers."""

@@ -54,6 +54,17 @@ def table(device: slangpy.Device, numbers: list[int]) -> slangpy.Buffer:
     return made
 
 
+def _added(
+    session: Session, scalar: str, count: int, slots: int, partial: slangpy.Buffer, addressed: bool = False
+) -> Stage:
+    """Make the stage that adds rows of slots."""
+    stage = Stage(session.device, session.kernel(reduce_text(scalar, addressed), REDUCE_ENTRY, None))
+    stage.threads = count * REDUCE_GROUP
+    stage.set("slots", slots)
+    stage.put("partial", partial)
+    return stage
+
+
 class Sums:
     """Rows of one number for each slot, their sums, and the way back to Python.
 
@@ -94,12 +105,8 @@ class Sums:
             if at_last:
                 main.put(f"sn_total_{scalar}", source)
             elif many:
-                stage = Stage(device, session.kernel(reduce_text(scalar), REDUCE_ENTRY, None))
-                stage.threads = n * REDUCE_GROUP
-                stage.set("slots", slots)
-                stage.put("partial", partial)
-                stage.put("total", source)
-                self.stages.append(stage)
+                self.stages.append(_added(session, scalar, n, slots, partial))
+                self.stages[-1].put("total", source)
             main.put(f"sn_partial_{scalar}", partial)
             self._sources[scalar] = source
             self._backs.append(back)
@@ -176,11 +183,7 @@ class Totals:
             self._keep.append(partial)
             if self._at_last:
                 continue
-            stage = Stage(session.device, session.kernel(reduce_text(scalar, True), REDUCE_ENTRY, None))
-            stage.threads = n * REDUCE_GROUP
-            stage.set("slots", slots)
-            stage.put("partial", partial)
-            self.stages.append(stage)
+            self.stages.append(_added(session, scalar, n, slots, partial, addressed=True))
 
     def bind(self, places: Sequence[int], factor: float) -> None:
         """Say at which address the sums of each type of row go, in the order of the rows, and times what."""
