@@ -36,12 +36,10 @@ from slangnb.runtime.fused.audit_text import ENTRY, NUMBERS, asked_of, audit_tex
 from slangnb.runtime.fused.audit_values import whole_in
 from slangnb.runtime.fused.job import derivative_components, outputs_of
 from slangnb.runtime.fused.stage import Stage, submit
-from slangnb.runtime.fused.sums import storage
+from slangnb.runtime.fused.sums import storage, table
 from slangnb.runtime.known_faults import derivatives_given, treated_as_differentiable
 
 if TYPE_CHECKING:
-    import slangpy
-
     from slangnb.runtime.fused.engine import Call
 
 #: Calls that need no look, of a function that is never looked at again.
@@ -189,8 +187,8 @@ def _compared(call: Call, suspect: Suspect, given: Samples) -> np.ndarray | None
     share = ROUNDED_HALF if suspect.half else ROUNDED
     copies = [given.reals, *moved(given.reals, share, 0.0), *moved(given.reals, share, 1.0)]
     stage, asked, count = Stage(device, kernel), asked_of(signature), len(copies) * len(given.reals)
-    stage.put("sn_reals", _buffer(device, np.concatenate(copies)))
-    stage.put("sn_whole", _buffer(device, np.concatenate([given.whole] * len(copies))))
+    stage.put("sn_reals", table(device, np.concatenate(copies)))
+    stage.put("sn_whole", table(device, np.concatenate([given.whole] * len(copies))))
     found = storage(device, count * len(asked) * NUMBERS * 4)
     stage.put("sn_found", found)
     for slot in call.bound.slots:
@@ -201,13 +199,6 @@ def _compared(call: Call, suspect: Suspect, given: Samples) -> np.ndarray | None
     numbers = found.to_numpy().view(np.float32)[: count * len(asked) * NUMBERS].astype(np.float64)
     numbers = numbers.reshape(len(copies), len(given.reals), len(asked), NUMBERS)
     return np.concatenate([numbers[0], noise(numbers[..., :2])[..., None]], axis=-1)
-
-
-def _buffer(device: slangpy.Device, numbers: np.ndarray) -> slangpy.Buffer:
-    made = storage(device, numbers.nbytes)
-    if numbers.size:
-        made.copy_from_numpy(numbers)
-    return made
 
 
 def text_to_judge(name: str, texts: list[str]) -> str:

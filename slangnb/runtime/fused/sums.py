@@ -47,10 +47,12 @@ def storage(device: slangpy.Device, size: int, memory: str = "device_local") -> 
     return device.create_buffer(size=max(size, 4), memory_type=getattr(spy.MemoryType, memory), usage=usage)
 
 
-def table(device: slangpy.Device, numbers: list[int]) -> slangpy.Buffer:
-    """Make a buffer of indices that kernels read."""
-    made = storage(device, 4 * len(numbers))
-    made.copy_from_numpy(np.array(numbers, np.uint32))
+def table(device: slangpy.Device, numbers: np.ndarray | list[int]) -> slangpy.Buffer:
+    """Make a buffer of numbers that kernels read: an array, or a list of indices."""
+    array = np.array(numbers, np.uint32) if isinstance(numbers, list) else numbers
+    made = storage(device, array.nbytes)
+    if array.size:
+        made.copy_from_numpy(array)
     return made
 
 
