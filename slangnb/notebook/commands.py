@@ -53,6 +53,8 @@ sn.tensor(data, grad=True)            a tensor on the device, with room for a gr
 sn.show(x, ...)                       value beside gradient
 sn.value_and_grad(f, wrt="x")(...)    the sum of f and its gradient; sn.grad: the gradient alone
 sn.gradcheck(f, ...)                  the gradients compared with differences, as a table
+sn.explore(f, x=(-3, 3), a=(0, 5))    a function and its derivative over a range, with sliders
+sn.optimize(f, params, data)          a fit: sn.Adam(lr=0.05), sn.SGD(lr=0.1); .params, .history
 sn.landscape(f, a=(-2, 2), b=(-2, 2)) a loss over two of its parameters
 sn.Parameter(2.0)                     a value that all elements share; f.bwds fills its .grad
 f(...), f.bwds(...), f?, f??          call a Slang function, its backward pass, its signature, its source"""
