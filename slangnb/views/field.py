@@ -13,7 +13,7 @@ import numpy as np
 from slangnb.errors import CallError
 from slangnb.views.field_scale import Contours, Scale, contours_of, round_up, scale_of
 from slangnb.views.measure import Array, Floats, Stats, measure
-from slangnb.views.text import number
+from slangnb.views.text import digits, number
 
 MOST_DOTS = 40
 _MOST = 1e300
@@ -250,7 +250,8 @@ def plain(model: FieldModel) -> str:
       contours every 0.2; arrows point downhill; longer is steeper, compressed
     """
     lines = [f"{model.name} over {model.axes[0]} and {model.axes[1]}" + (f"  {model.fixed}" if model.fixed else "")]
-    rows = [(n, _span(float(c[0]), float(c[-1]))) for n, c in zip(model.axes, (model.x, model.y), strict=True)]
+    along = zip(model.axes, (model.x, model.y), strict=True)
+    rows = [(name, _span(float(c[0]), float(c[-1]), digits(measure(c)))) for name, c in along]
     least, most = model.stats.min, model.stats.max
     rows.append(("value", "nothing finite" if least is None or most is None else _span(least, most)))
     steep = steepest(model)
@@ -270,5 +271,5 @@ def place(model: FieldModel, mark: Mark) -> str:
     return f"{number(mark.value) if math.isfinite(mark.value) else 'not finite'} at {where}"
 
 
-def _span(lo: float, hi: float) -> str:
-    return f"from {number(lo)} to {number(hi)}" if lo < hi else number(lo)
+def _span(lo: float, hi: float, most: int = 4) -> str:
+    return f"from {number(lo, most)} to {number(hi, most)}" if lo < hi else number(lo, most)

@@ -12,7 +12,7 @@ from PIL import Image
 import slangnb as sn
 from slangnb.errors import CallError
 from slangnb.views.explore.evaluate import ACROSS
-from slangnb.views.explore.plane import PlaneModel, readout, rows
+from slangnb.views.explore.plane import PlaneModel, lines, readout, rows
 from slangnb.views.explore.plane_figure import drawing
 from slangnb.views.page import DPI, Page
 from slangnb.views.page import drawing as settings
@@ -22,6 +22,8 @@ SOURCE = """
 [Differentiable] float waves(float x, float y, float k, int n) { return sin(k * x) * cos(n * y); }
 [Differentiable] float corner(float x, float y) { return sqrt(x + y); }
 [Differentiable] float bowl(float2 p, float r) { return r * p.x * p.x + 3 * p.y; }
+[Differentiable] float cells(int2 c, float r) { return r * c.x; }
+float same(float x, float y) { return 2.5; }
 [Differentiable] float both(float2 p, float2 q) { return dot(p, q); }
 [Differentiable] float2 turned(float x, float y) { return float2(-y, x); }
 [Differentiable] float[3] listed(float x, float y) { float[3] r; for (int i = 0; i < 3; i++) r[i] = x; return r; }
@@ -161,6 +163,51 @@ def test_nothing_finite(m: Any) -> None:
     assert view._repr_mimebundle_()[0]["image/png"]
 
 
+def test_the_same_everywhere(m: Any) -> None:
+    view = sn.explore(m.same, x=(-1, 1), y=(-1, 1), axes=XY)
+    assert lines(view.model) == (("f", "2.5 everywhere"),)
+    assert "the same value everywhere" in repr(view)
+
+
+def test_a_widget_sends_numbers_when_a_page_asks_and_when_sliders_move(m: Any) -> None:
+    view = sn.explore(m.saddle, x=(-3, 3), y=(-2, 2), a=(0, 4), axes=XY)
+    widget, count = view.widget, ACROSS * ACROSS
+    assert (widget.seq, widget.frame) == (0, b"")
+    widget._answer(widget, {"kind": "hello"}, None)
+    sent = np.frombuffer(widget.frame, "<f8")
+    x, y = grid(view.model)
+    np.testing.assert_array_equal(sent[:ACROSS], x[0])
+    values, across, up = sent[2 * ACROSS :][: 3 * count].reshape(3, ACROSS, ACROSS)
+    np.testing.assert_allclose(values, 2 * x * y, atol=1e-5)
+    np.testing.assert_allclose(across, 2 * y, atol=1e-6)
+    np.testing.assert_allclose(up, 2 * x, atol=1e-6)
+    arrows = sent[2 * ACROSS + 3 * count :].reshape(-1, 5)
+    # Uphill: each along the gradient where its middle is, both axes being of one scale.
+    place = arrows[:, :2] * (6, 4) - (3, 2)
+    np.testing.assert_allclose(arrows[:, 2] * place[:, 0], arrows[:, 3] * place[:, 1], atol=1e-6)
+    assert ((arrows[:, 2:4] * place[:, ::-1]).sum(axis=1) > 0).all()
+    assert widget.meta["scale"] == {"lo": -12.0, "hi": 12.0, "logarithmic": False}
+    assert [level for level, _ in widget.meta["levels"]] == [-10, -8, -6, -4, -2, 0, 2, 4, 6, 8, 10]
+    assert widget.meta["lines"][0] == ["f", "lowest -12 at x = 3, y = -2  highest 12 at x = -3, y = -2"]
+    widget._answer(widget, {"kind": "set", "values": {"a": 1.0}}, None)
+    np.testing.assert_allclose(np.frombuffer(widget.frame, "<f8")[2 * ACROSS :][:count], (x * y).ravel(), atol=1e-5)
+    widget._answer(widget, {"kind": "probe", "index": 0}, None)
+    assert (view.model.probe, widget.seq) == (0, 2)
+    assert repr(view).endswith("at x = -3  y = -2  f = 6  df/dx = -2  df/dy = -3")
+    widget._answer(widget, {"kind": "set", "values": {"a": 9.0}}, None)
+    assert widget.meta["said"].startswith("a = 9 is outside of its range")
+    widget.close()
+
+
+def test_a_widget_of_a_field_without_arrows_or_colours(m: Any) -> None:
+    for name, scale, levels in (("stair", True, True), ("same", True, False), ("gone", False, False)):
+        widget = sn.explore(m[name], x=(-2, 2), y=(-2, 2), axes=XY).widget
+        widget._answer(widget, {"kind": "hello"}, None)
+        assert len(widget.frame) == 8 * (2 * ACROSS + ACROSS * ACROSS)
+        assert (bool(widget.meta["scale"]), bool(widget.meta["levels"])) == (scale, levels)
+        widget.close()
+
+
 def test_update_moves_sliders(m: Any) -> None:
     view = sn.explore(m.waves, x=(-3, 3), y=(-2, 2), k=(1, 3), n=(1, 4, 2), axes=XY)
     before = view._repr_mimebundle_(include={"image/png"})[0]["image/png"]
@@ -207,11 +254,28 @@ def test_refusals(m: Any, name: str, axes: Any, given: dict[str, Any], said: str
         ("both", {"q": ((0, 1), (0, 1))}, r"'q' is a pair of ranges, .*\nremedy: fix it, as in q=\(0, 0\)"),
         ("bowl", {"r": (0, 1), "axes": "r"}, r"'p' is a pair of ranges, .*\nremedy: fix it, as in p=\(0, 0\)"),
         ("bowl", {"r": (0, 1), "axes": ("p.x", "r")}, "'p' is a pair of ranges"),
+        ("bowl", {"r": (0, 1), "axes": ("r", "p")}, r"not 3\nremedy: write axes=\('p.x', 'p.y'\)"),
     ],
 )
 def test_a_pair_of_ranges_has_no_sliders(m: Any, name: str, given: dict[str, Any], said: str) -> None:
     with pytest.raises(CallError, match=said):
         sn.explore(m[name], p=((-1, 1), (-1, 1)), **given)
+
+
+def test_a_pair_of_whole_ranges_is_refused(m: Any) -> None:
+    with pytest.raises(CallError, match=r"'c\.x' is an int, so it can have a slider but not be the axis"):
+        sn.explore(m.cells, c=((0, 8), (0, 8)), r=1.0)
+
+
+@pytest.mark.parametrize("p", [[(-1, 1), (-1, 1)], ((-1, 1), 0.5), [[-1, 1], [-1, 1]], ((-1, 1), (-1, 1), (0, 1))])
+def test_half_a_pair_of_ranges_is_refused(m: Any, p: Any) -> None:
+    with pytest.raises(CallError, match=r"'p' is neither two numbers nor .*\nremedy: write p=\(\(-1, 1\), \(-1, 1\)\)"):
+        sn.explore(m.bowl, p=p, r=(0, 1))
+
+
+def test_numbers_of_a_narrow_axis_are_told_apart(m: Any) -> None:
+    text = repr(sn.explore(m.saddle, x=(1e6, 1e6 + 64), y=(0, 1), a=1, axes=XY))
+    assert "  x         from 1000000 to 1000064\n" in text
 
 
 def test_a_wrong_range_of_a_pair_is_named(m: Any) -> None:

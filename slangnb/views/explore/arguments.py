@@ -82,16 +82,17 @@ def plan(signature: Signature, given: Mapping[str, Any], axes: str | Sequence[st
     ranges: dict[str, Range] = {}
     known = {p.name: p for p in signature.parameters}
     bind_one(signature, (), given, need_outputs=False)
-    parts = [one for key, value in given.items() for one in _parts(known[key], value)]
+    parts = [one for key, value in given.items() for one in _parts(name, known[key], value)]
     for parameter, value in parts:
         found = _range(name, parameter, value)
         if found is not None:
             ranges[parameter.name] = found
+    typed = {parameter.name: parameter for parameter, _ in parts}
     wanted = _axis_names(signature, ranges, axes)
     for one in wanted:
         if ranges[one].whole:
             raise CallError(
-                f"{name}: {one!r} is {_type(known[one])}, so it can have a slider but not be the axis",
+                f"{name}: {one!r} is {_type(typed[one])}, so it can have a slider but not be the axis",
                 function=name,
                 argument=one,
                 remedy=_axis_remedy(signature),
@@ -113,19 +114,26 @@ def plan(signature: Signature, given: Mapping[str, Any], axes: str | Sequence[st
     fixed = {key: value for key, value in given.items() if key not in moving}
     said = ", ".join(f"{key}={in_words(value)}" for key, value in given.items())
     chosen = f", axes={wanted if len(wanted) > 1 else next(iter(wanted))!r}" if axes is not None else ""
-    dtypes = tuple(SCALARS[known[one.partition(".")[0]].type.scalar] for one in wanted)
+    dtypes = tuple(SCALARS[typed[one].type.scalar] for one in wanted)
     return Plan(signature, tuple(drawn), dtypes, tuple(ranges.values()), fixed, f"explore({name}, {said}{chosen})")
 
 
-def _parts(parameter: Parameter, value: Any) -> list[tuple[Parameter, Any]]:
+def _parts(function: str, parameter: Parameter, value: Any) -> list[tuple[Parameter, Any]]:
     """Give both components of a vector of two that has a pair of ranges; all else as it is."""
-    t = parameter.type
-    pairs = isinstance(value, tuple) and len(value) == 2 and all(isinstance(one, tuple) for one in value)
-    if not pairs or t.kind != "vector" or t.shape != (2,):
+    t, name = parameter.type, parameter.name
+    given = value if isinstance(value, (tuple, list)) else ()
+    if t.kind != "vector" or t.shape != (2,) or not any(isinstance(one, (tuple, list)) for one in given):
         return [(parameter, value)]
+    if isinstance(value, list) or len(value) != 2 or not all(isinstance(one, tuple) for one in value):
+        raise CallError(
+            f"{function}: {name!r} is neither two numbers nor a pair of ranges",
+            function=function,
+            argument=name,
+            remedy=f"write {name}=((-1, 1), (-1, 1)), in parentheses, for two axes, or {name}=(0, 0)",
+        )
     number_type = TypeInfo(t.scalar, "scalar", t.scalar)
     return [
-        (replace(parameter, name=f"{parameter.name}.{part}", type=number_type), one)
+        (replace(parameter, name=f"{name}.{part}", type=number_type), one)
         for part, one in zip("xy", value, strict=True)
     ]
 
@@ -156,10 +164,11 @@ def _axis_names(signature: Signature, ranges: Mapping[str, Range], axes: str | S
         raise CallError(f"axes names {one!r}, which has no range", function=name, argument=one, remedy=remedy)
     once = tuple(dict.fromkeys(names))
     if len(names) > _MOST_AXES:
+        kept = tuple(one for one in once if "." in one) or once
         raise CallError(
             f"explore draws one axis or two, not {len(names)}",
             function=name,
-            remedy=f"write axes={once[:_MOST_AXES]}: the other ranges get sliders",
+            remedy=f"write axes={kept[:_MOST_AXES]}: the other ranges get sliders",
         )
     if len(once) < len(names):
         raise CallError(

@@ -80,11 +80,13 @@ def rows(model: PlaneModel) -> list[tuple[str, ...]]:
 
 def lines(model: PlaneModel) -> tuple[tuple[str, str], ...]:
     """Give the statistics of the values and of the gradient, each with its name."""
-    said = []
-    for word, at in _ends(model):
+    stats, said = model.field.stats, []
+    for word, at in _ends(model) if stats.min != stats.max else []:
         across, up, value, *_ = readout(model, at)
         said.append(f"{word} {value[1]} at {across[0]} = {across[1]}, {up[0]} = {up[1]}")
-    values = "  ".join(one for one in (*(said or ["nothing finite"]), model.field.stats.not_finite) if one)
+    if stats.min is not None and not said:
+        said = [f"{written(stats.min)} {'where finite' if stats.not_finite else 'everywhere'}"]
+    values = "  ".join(one for one in (*(said or ["nothing finite"]), stats.not_finite) if one)
     steep = field.steepest(model.field)
     return (("f", values), *([] if steep is None else [("gradient", f"up to {number(steep)}")]))
 

@@ -91,18 +91,18 @@ class View extends Explored {
     const [nx, ny] = this.meta.grid, s = this.shares, dx = box.w / (nx - 1), dy = box.h / (ny - 1), foot = box.y + box.h;
     g.save(); g.globalAlpha = 0.5; g.strokeStyle = ink; g.lineWidth = 0.9; g.beginPath();
     for (let row = 0; row < ny - 1; row++) for (let column = 0; column < nx - 1; column++) {
-      const i = row * nx + column, corners = [s[i], s[i + 1], s[i + nx + 1], s[i + nx]];
-      const above = corners.map(v => v >= level);
-      if (corners.some(Number.isNaN) || above.every(one => one === above[0])) continue;
-      const ends = [];
+      const i = row * nx + column, a = s[i], b = s[i + 1], c = s[i + nx + 1], d = s[i + nx];
+      const count = (a >= level) + (b >= level) + (c >= level) + (d >= level);
+      if (count === 0 || count === 4 || Number.isNaN(a + b + c + d)) continue;
+      const corners = [a, b, c, d], above = corners.map(v => v >= level), ends = [];
       for (let k = 0; k < 4; k++) {
-        const a = corners[k], b = corners[(k + 1) % 4];
-        if (above[k] === above[(k + 1) % 4]) continue;
-        const t = (level - a) / (b - a), [across, up] = [[t, 0], [1, t], [1 - t, 1], [0, 1 - t]][k];
+        const next = (k + 1) % 4;
+        if (above[k] === above[next]) continue;
+        const t = (level - corners[k]) / (corners[next] - corners[k]), [across, up] = [[t, 0], [1, t], [1 - t, 1], [0, 1 - t]][k];
         ends.push([box.x + (column + across) * dx, foot - (row + up) * dy]);
       }
       // Four ends are two lines: what is in the middle says which of the corners belong together.
-      const turned = ends.length === 4 && (corners.reduce((a, b) => a + b) / 4 >= level) !== above[0];
+      const turned = ends.length === 4 && ((a + b + c + d) / 4 >= level) !== above[0];
       if (turned) ends.push(ends.shift());
       for (let k = 0; k + 1 < ends.length; k += 2) { g.moveTo(...ends[k]); g.lineTo(...ends[k + 1]); }
     }
