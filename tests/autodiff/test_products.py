@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import gc
+import sys
 from typing import Any
 
 import numpy as np
@@ -524,3 +526,16 @@ extern static const int M = 2;
     assert f(1.0) == 5.0
     with contextlib.suppress(sn.SlangNbError):  # a refusal is as good
         assert sn.grad(f, "x")(1.0) == 5.0
+
+
+def test_hvp_holds_the_signatures_that_it_knows_by_their_identity(session: Any) -> None:
+    # Else one of a generic function that is compiled again could get the identity of a dead one, and its text.
+    f = session.compile("[Differentiable] float fourth(float x) { return x * x * x * x; }").fourth
+    product = sn.hvp(f, wrt="x")
+    assert product(x=2.0, v=1.0) == 48.0
+    session.plans.clear()  # as when others take their place
+    held = sys.getrefcount(f.info.signature)
+    del product
+    gc.collect()
+    left = sys.getrefcount(f.info.signature)
+    assert held - left == 1
