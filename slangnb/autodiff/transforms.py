@@ -129,7 +129,7 @@ class Transform:
                 self._recent = recent = self._prepare(callee, args, kwargs, skipped)
             except NotFusedError as reason:
                 value, grads = value_and_grad_by_slangpy(
-                    self.function, callee, self.names, self.reduce, self.seed, str(reason)
+                    self.function, callee, self.names, self.reduce, self.seed, str(reason), self.audited
                 )
                 return self.give(value, grads)
         values = {**dict(enumerate(args)), **kwargs}

@@ -49,14 +49,15 @@ class Dispatch:
 
     Attributes
     ----------
-    target, steps, is_backward
+    target, steps, is_backward, audited
         As those of `Function`.
     """
 
-    def __init__(self, target: Target, steps: tuple[Step, ...], is_backward: bool) -> None:
+    def __init__(self, target: Target, steps: tuple[Step, ...], is_backward: bool, audited: bool = True) -> None:
         self.target = target
         self.steps = steps
         self.is_backward = is_backward
+        self.audited = audited
         self._key_function = key_functions().get
         self._plans: dict[Hashable, Plan] = {}
         self._recent: Recent | None = None  # what may be called without a look
@@ -230,13 +231,16 @@ class Dispatch:
 
     def _audit(self, bound: Bound | None, args: Args, kwargs: Kwargs) -> None:
         """Refuse a backward call whose gradient the compiler gets wrong."""
+        if not self.audited:
+            return
         # Other changes say how the call is mapped and run: not what the compiler gets wrong.
         given = [step[1][0] for step in self.steps if step[0] == "constants"]
         lines = [exported(*one) for constants in given for one in constants_of(self.target, constants).items()]
+        uniforms = uniforms_of(self.steps)
         if bound is not None:
-            audit(Call.of(self.target, bound, prelude="\n".join(line for line in lines if line)))
+            audit(Call.of(self.target, bound, prelude="\n".join(line for line in lines if line)), uniforms=uniforms)
         elif (call := call_to_audit(self.target, args, kwargs)) is not None:
-            audit(call)
+            audit(call, uniforms=uniforms)
 
     def _checked(self, args: Args, kwargs: Kwargs) -> Bound | None:
         """Bind and check the arguments; None where only SlangPy can bind them."""
@@ -273,6 +277,23 @@ class Dispatch:
                 args = (constants_of(self.target, *args),)  # again, since the module may declare others now
             node = getattr(node, method)(*args, **kwargs)
         return node.bwds if self.is_backward else node
+
+
+def uniforms_of(steps: tuple[Step, ...]) -> dict[str, Any] | None:
+    """Give the values of global uniforms that were set, the last ones; None if a function of the person gives some.
+
+    Examples
+    --------
+    >>> uniforms_of((("set", ({"n": 8},), {}), ("set", (), {"n": 9}))), uniforms_of((("set", (print,), {}),))
+    ({'n': 9}, None)
+    """
+    found: dict[str, Any] = {}
+    for method, args, named in steps:
+        if method == "set":
+            if any(not isinstance(one, dict) for one in args):
+                return None
+            found = {**found, **dict(*args), **named}
+    return found
 
 
 @cache

@@ -35,6 +35,8 @@ class Function:
         What ``map``, ``set``, ``constants`` and their kin were called with, in turn.
     is_backward : bool
         Whether this is a backward pass.
+    audited : bool
+        Whether a backward pass is refused where Slang gets it wrong.
 
     Raises
     ------
@@ -54,10 +56,13 @@ class Function:
     array([1., 4., 9.], dtype=float32)
     """
 
-    def __init__(self, target: Target, steps: tuple[Step, ...] = (), is_backward: bool = False) -> None:
+    def __init__(
+        self, target: Target, steps: tuple[Step, ...] = (), is_backward: bool = False, audited: bool = True
+    ) -> None:
         self.target = target
         self.steps = steps
         self.is_backward = is_backward
+        self.audited = audited
         self._bwds: Function | None = None
         self._renew()
 
@@ -139,7 +144,7 @@ class Function:
         """Say what the function is now, for ``help``, ``f?`` and tab completion; forget the plans of the old one."""
         info = self.target.info
         self._version = self.target.version
-        self._dispatch = Dispatch(self.target, self.steps, self.is_backward)
+        self._dispatch = Dispatch(self.target, self.steps, self.is_backward, self.audited)
         self.__name__ = self.__qualname__ = info.name
         self.__doc__ = describe(info, self.target.module)
         self.__signature__ = python_signature(info)

@@ -19,25 +19,28 @@ new whole numbers, and the second, fourth, eighth and so on. Functions of scalar
 
 from __future__ import annotations
 
-import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slangnb.compiler.reading.calls import reached
+from slangnb.compiler.loading import slangpy_errors
 from slangnb.compiler.reflection import Signature
 from slangnb.errors import CompileError, GradientError
+from slangnb.runtime.fused.audit_doubt import is_doubtful
 from slangnb.runtime.fused.audit_judge import judge_near, judge_random, noise
+from slangnb.runtime.fused.audit_reach import has_own_derivative, is_hidden, text_reached
 from slangnb.runtime.fused.audit_samples import Samples, moved, samples
 from slangnb.runtime.fused.audit_suspect import Suspect
-from slangnb.runtime.fused.audit_text import ENTRY, NUMBERS, asked_of, audit_text, numbers_of, tensor_of
+from slangnb.runtime.fused.audit_text import ENTRY, NUMBERS, asked_of, audit_text, numbers_of, uniform_of
 from slangnb.runtime.fused.audit_values import whole_in
 from slangnb.runtime.fused.job import derivative_components, outputs_of
+from slangnb.runtime.fused.launch import NOTHING
 from slangnb.runtime.fused.stage import Stage, submit
 from slangnb.runtime.fused.sums import storage, table
-from slangnb.runtime.known_faults import derivatives_given, treated_as_differentiable
+from slangnb.runtime.known_faults import treated_as_differentiable
+from slangnb.runtime.saying import warn
 
 if TYPE_CHECKING:
     from slangnb.runtime.fused.engine import Call
@@ -48,9 +51,6 @@ NEVER = 1 << 62
 ROUNDED, ROUNDED_HALF = 2.0**-22, 2.0**-10
 #: New combinations of whole numbers that are looked at one by one, and those that are remembered.
 MOST_ONE_BY_ONE, MOST_REMEMBERED = 64, 4096
-_OWN_DERIVATIVE = re.compile(r"\b(?:Backward|Forward|Primal)\w*(?:Derivative|Substitute)\w*\b|\bDifferential\s*=")
-#: What hides types, loops and whole functions from a look at the text.
-_HIDING = re.compile(r"^\s*#\s*(?:define|include)\b|\b(?:typedef|typealias|using)\b", re.MULTILINE)
 
 
 @dataclass
@@ -69,6 +69,8 @@ class Audit:
         Whether a call was found wrong: then every one is looked at.
     wait, left : int
         Calls until the next look, from the last one and from now.
+    unseen : str
+        What to say of a function that is likely wrong, and cannot be looked at.
     """
 
     fault: GradientError | None = None
@@ -77,6 +79,7 @@ class Audit:
     doubtful: bool = False
     wait: int = 1
     left: int = 1
+    unseen: str = ""
 
     def is_due(self, whole: Hashable, skipped: int) -> bool:
         """Count a call with these whole numbers, and those before it that did not come here; tell whether to look."""
@@ -98,17 +101,20 @@ class Audit:
         return NEVER if self.suspect is None else 0 if self.doubtful else self.left - 1
 
 
-def audit(call: Call, skipped: int = 0) -> int:
+def audit(call: Call, skipped: int = 0, uniforms: Mapping[str, Any] | None = NOTHING) -> int:
     """Compare the derivatives of a function with each other, if it is of the kinds that Slang gets wrong.
 
-    Nothing is said of functions with derivatives of their own, of the gradients of tensors that are indexed, and of
-    functions that may choose an index by a real number: what moves the arguments might move that, too.
+    Functions with derivatives of their own cannot be judged, nor those that may choose an index by a real number, since
+    what moves the arguments might move that, too: if they are likely wrong, that is said once. Nothing is said of the
+    gradients of tensors that are indexed.
 
     Parameters
     ----------
     call : Call
     skipped : int
         Calls of the same kind since the last one that came here.
+    uniforms : mapping or None
+        Values of global uniforms in this call; None if they are not known.
 
     Returns
     -------
@@ -120,14 +126,18 @@ def audit(call: Call, skipped: int = 0) -> int:
     GradientError
         If reverse mode is wrong for an argument.
     """
-    key = (call.loaded.name, call.text, call.prelude, str(call.bound.signature))
+    whole_uniforms = tuple([(name, whole_in(value)) for name, value in (uniforms or {}).items()])
+    key = (call.loaded.name, call.text, call.prelude, str(call.bound.signature), whole_uniforms, uniforms is None)
     known = call.session.audits.get(key)
-    found, fault = (known, known.fault) if known is not None else _first(call)
+    found, fault = (known, known.fault) if known is not None else _first(call, uniforms)
     call.session.audits[key] = found
+    if found.unseen and (about := (call.loaded.name, found.unseen)) not in call.session.said:
+        call.session.said.add(about)
+        warn(found.unseen)
     if found.suspect is not None:
         whole = tuple([whole_in(s.value) for s in call.bound.slots])  # it may read tensors
         if known is not None and fault is None and found.is_due(whole, skipped):
-            fault = _again(call, found.suspect)
+            fault = _again(call, found.suspect, uniforms)
         if fault is None:
             found.passed(whole)
     if fault is not None:
@@ -136,7 +146,7 @@ def audit(call: Call, skipped: int = 0) -> int:
     return found.spared
 
 
-def _first(call: Call) -> tuple[Audit, GradientError | None]:
+def _first(call: Call, uniforms: Mapping[str, Any] | None) -> tuple[Audit, GradientError | None]:
     """Look at a function for the first time; give what holds for all calls, and what is wrong with this one."""
     signature, texts = call.bound.signature, call.session.texts_of(call.owner)
     zero = treated_as_differentiable(signature.name, texts)
@@ -147,17 +157,18 @@ def _first(call: Call) -> tuple[Audit, GradientError | None]:
             remedy=f"write no_diff({zero}(...)) where it is called, and take the mark away",
         )
         return Audit(fault), fault
-    text = text_to_judge(signature.name, texts)
-    own = _OWN_DERIVATIVE.search(text) or has_own_derivative(signature.name, texts)
-    suspect = Suspect.of(signature, text, hidden=bool(_HIDING.search(text)))
-    if own or not suspect.is_worth_it or not can_audit(signature) or (suspect.tensors and suspect.places):
+    hidden = is_hidden(texts)
+    suspect = Suspect.of(signature, text_to_judge(signature.name, texts), hidden)
+    if not suspect.is_worth_it or not _is_comparable(signature):
         return Audit(), None
+    if reason := _hindrance(signature, suspect, texts, uniforms):
+        return _unseen(signature.name, texts, reason), None
     found, given = Audit(suspect=suspect), samples(signature, call.bound, own=suspect.is_bound)
     if not suspect.may_try(given):
         return found, None
-    numbers = _compared(call, suspect, given)
-    if numbers is None:
-        return Audit(), None
+    numbers = _compared(call, suspect, given, uniforms)
+    if isinstance(numbers, str):
+        return _unseen(signature.name, texts, numbers), None
     here = judge_near(numbers, given, signature, suspect)
     found.fault = judge_random(numbers, given, signature, suspect)
     if found.fault is not None and here is not None:
@@ -165,25 +176,47 @@ def _first(call: Call) -> tuple[Audit, GradientError | None]:
     return found, here or found.fault
 
 
-def _again(call: Call, suspect: Suspect) -> GradientError | None:
+def _hindrance(signature: Signature, suspect: Suspect, texts: list[str], uniforms: Mapping[str, Any] | None) -> str:
+    """Say what keeps the audit from judging a function; empty if nothing does."""
+    if has_own_derivative(signature.name, texts):
+        return "somebody wrote a derivative of it, or of what it calls"
+    for p in signature.parameters:
+        if numbers_of(p.type) is None and not uniform_of(p.type):
+            return f"a copy of the call cannot take {p.name!r}"
+    if suspect.tensors and suspect.places:
+        return "real numbers may choose what it reads"
+    return "the values of `.set` are known to SlangPy alone" if uniforms is None else ""
+
+
+def _unseen(name: str, texts: list[str], reason: str) -> Audit:
+    """Describe a function that cannot be looked at."""
+    if not is_doubtful(name, texts):
+        return Audit()
+    return Audit(
+        unseen=f"{name}: its gradients were not compared with forward mode, since {reason}; Slang 2026.12 gets some of "
+        f"its kind wrong: compare them with sn.gradcheck({name}, ...)"
+    )
+
+
+def _again(call: Call, suspect: Suspect, uniforms: Mapping[str, Any] | None) -> GradientError | None:
     """Look at the numbers of another call."""
     signature = call.bound.signature
     given = samples(signature, call.bound, own=suspect.is_bound)
-    numbers = _compared(call, suspect, given) if suspect.may_try(given) else None
-    return None if numbers is None else judge_near(numbers, given, signature, suspect)
+    numbers = _compared(call, suspect, given, uniforms) if suspect.may_try(given) else ""
+    return None if isinstance(numbers, str) else judge_near(numbers, given, signature, suspect)
 
 
-def _compared(call: Call, suspect: Suspect, given: Samples) -> np.ndarray | None:
+def _compared(call: Call, suspect: Suspect, given: Samples, uniforms: Mapping[str, Any] | None) -> np.ndarray | str:
     """Run the kernel: give its numbers and their noise, of shape (samples, arguments, NUMBERS + 1).
 
-    None if there is nothing to compare: the compiler has no forward mode of the function.
+    Or say why there is nothing to compare.
     """
     signature, device = call.bound.signature, call.session.device
     text = audit_text(call.text, call.modules(), call.prelude, signature)
     try:
         kernel = call.session.kernel(text, ENTRY, call.owner)
     except CompileError:
-        return None
+        return "it does not compile in forward mode"
     share = ROUNDED_HALF if suspect.half else ROUNDED
     copies = [given.reals, *moved(given.reals, share, 0.0), *moved(given.reals, share, 1.0)]
     stage, asked, count = Stage(device, kernel), asked_of(signature), len(copies) * len(given.reals)
@@ -191,9 +224,15 @@ def _compared(call: Call, suspect: Suspect, given: Samples) -> np.ndarray | None
     stage.put("sn_whole", table(device, np.concatenate([given.whole] * len(copies))))
     found = storage(device, count * len(asked) * NUMBERS * 4)
     stage.put("sn_found", found)
-    for slot in call.bound.slots:
-        if tensor_of(slot.parameter.type):
-            stage.put_dict(f"sn_v_{slot.parameter.name}", slot.value.uniforms())
+    what = ".set"
+    try:
+        stage.put_globals(uniforms or {})
+        for slot in call.bound.slots:
+            if uniform_of(slot.parameter.type):
+                what = repr(slot.parameter.name)
+                stage.put(f"sn_v_{slot.parameter.name}", _written(slot.value))
+    except slangpy_errors():
+        return f"a copy of the call cannot take what was given to {what}"
     stage.threads = count
     call.session.wait(submit(device, [stage]))
     numbers = found.to_numpy().view(np.float32)[: count * len(asked) * NUMBERS].astype(np.float64)
@@ -201,26 +240,18 @@ def _compared(call: Call, suspect: Suspect, given: Samples) -> np.ndarray | None
     return np.concatenate([numbers[0], noise(numbers[..., :2])[..., None]], axis=-1)
 
 
+def _written(value: Any) -> Any:
+    """Give a tensor, buffer or texture as a kernel takes it."""
+    return value.uniforms() if hasattr(value, "uniforms") else value
+
+
 def text_to_judge(name: str, texts: list[str]) -> str:
     """Give the text of a function and of what it calls; all of it where that cannot be told."""
-    found = [one.text for one in reached(name, texts)]
-    whole = "\n".join(texts)
-    return whole if not found or _HIDING.search(whole) else "\n".join(found)
+    found = text_reached(name, texts)
+    return "\n".join(texts) if not found or is_hidden(texts) else found
 
 
-def has_own_derivative(name: str, texts: list[str]) -> bool:
-    """Tell whether another function is the derivative of one that is called, as ``[BackwardDerivativeOf(f)]`` says.
-
-    Derivatives that somebody wrote may differ from the function's on purpose.
-    """
-    given = set().union(*(derivatives_given(texts, which) for which in ("Backward", "Forward")))
-    return any(one.declaration.name in given for one in reached(name, texts))
-
-
-def can_audit(signature: Signature) -> bool:
-    """Tell whether the audit's kernel can call a function."""
-    types = [p.type for p in signature.parameters]
+def _is_comparable(signature: Signature) -> bool:
+    """Tell whether there are derivatives to compare."""
     outputs = outputs_of(signature.returns, signature.parameters)
-    if any(numbers_of(t) is None and not tensor_of(t) for t in types) or not asked_of(signature):
-        return False
-    return any(o.derivable and derivative_components(o.type) for o in outputs)
+    return bool(asked_of(signature)) and any(o.derivable and derivative_components(o.type) for o in outputs)

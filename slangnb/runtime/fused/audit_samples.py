@@ -11,7 +11,7 @@ import numpy as np
 
 from slangnb.compiler.reflection import REAL, Signature, TypeInfo
 from slangnb.runtime.binding import Bound
-from slangnb.runtime.fused.audit_text import THREADS, tensor_of
+from slangnb.runtime.fused.audit_text import THREADS, uniform_of
 from slangnb.runtime.fused.audit_values import Values, values_of
 
 #: Random arguments, and elements of the call.
@@ -72,7 +72,7 @@ def samples(signature: Signature, bound: Bound, *, own: bool) -> Samples:
     """
     draw = np.random.default_rng(20260828)
     given = {s.parameter.name: s.value for s in bound.slots}
-    parameters = [p for p in signature.parameters if p.io != "out" and not tensor_of(p.type)]
+    parameters = [p for p in signature.parameters if p.io != "out" and not uniform_of(p.type)]
     leaves = [leaf for p in parameters for leaf in _leaves(p.type, given.get(p.name))]
     try:
         shape = np.broadcast_shapes(*(leaf.values.outer for leaf in leaves if leaf.values is not None))

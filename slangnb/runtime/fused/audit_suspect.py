@@ -9,23 +9,40 @@ from slangnb.compiler.advice.nests import may_mix_up
 from slangnb.compiler.reading.calls import LOOPS
 from slangnb.compiler.reflection import REAL, Signature
 from slangnb.runtime.fused.audit_samples import Samples
+from slangnb.runtime.fused.audit_text import uniform_of
 
 _VECTORS = re.compile(r"\b(?:float|half|double)[234](?:x[234])?\b|\b(?:vector|matrix)\s*<")
 _POW = re.compile(r"\bpow\s*\(")
 _INDEX = re.compile(r"[\w\])][ \t]*\[(?!\s*\d+\s*\])")
 #: Reads, and declarations, which a type stands before.
 _READ = re.compile(r"(?:(?<![\w.])(?!(?:return|else|case)\b)([\w>]+)\s+)?(\w+|\))((?:\s*\[[^\[\]]*\])+)")
-_TENSOR = re.compile(r"\bI?\w*Tensor\s*<[^;(){}]*>\s*(\w+)")
+_TENSOR = re.compile(r"\b(?:\w*Tensor\s*<[^;(){}]*?>|\w*(?:Buffer|Texture\w+)\b(?:\s*<[^;(){}]*?>)?)\s*(\w+)")
 _HALF = re.compile(r"\b(?:half|float16)")
 #: What makes whole numbers of real ones.
 _WHOLE = re.compile(r"\bu?int\w*\s*\(|\(\s*u?int\w*\s*\)|\b(?:floor|ceil|round|trunc|asu?int)\b")
+#: What makes them of names, and what declares these.
+_OF_NAMES = re.compile(r"\bu?int[234]?\s*\(([\w\s,%+*/-]*)\)")
+_NAMED = re.compile(r"\b(u?int|\w+)[234]?\s+([^\W\d]\w*)")
+_NAME = re.compile(r"[^\W\d]\w*")
 _WHILE = re.compile(r"\b(?:while|do)\b|\bfor\s*\(\s*(?!u?int\w*\b)")
+
+
+def reads(text: str) -> list[tuple[str, str]]:
+    """List where a function reads numbers of arrays or vectors: what, and by which index.
+
+    Of tensors and buffers it lists nothing: their gradients are added in memory, which is right.
+
+    Examples
+    --------
+    >>> reads("float f(IDiffTensor<float, 2> w, Texture2D t, float x[3], int k) { float y[3]; return w[k, 0] * x[k]; }")
+    [('x', '[k]')]
+    """
+    tensors = {*_TENSOR.findall(text)}
+    return [(name, index) for typed, name, index in _READ.findall(text) if not typed and name not in tensors]
 
 
 def _chooses(text: str) -> bool:
     """Tell whether a function that reads tensors also chooses a number of another array, and reads a second one.
-
-    Gradients of tensors are added in memory, which is right.
 
     Examples
     --------
@@ -34,9 +51,27 @@ def _chooses(text: str) -> bool:
     >>> _chooses("float f(IDiffTensor<float, 2> w, float x[3], int k) { float y[3]; return w[k, 0] * w[0, 1] * x[k]; }")
     False
     """
-    tensors = {*_TENSOR.findall(text)}
-    read = [index for typed, name, index in _READ.findall(text) if not typed and name not in tensors]
-    return len(read) > 1 and any(_INDEX.search(f"z{index}") for index in read)
+    read = reads(text)
+    return len(read) > 1 and any(is_chosen(index) for _, index in read)
+
+
+def is_chosen(index: str) -> bool:
+    """Tell whether something else than a number is the index."""
+    return _INDEX.search(f"z{index}") is not None
+
+
+def _without_whole(text: str) -> str:
+    """Take away what makes vectors of whole numbers from whole numbers.
+
+    Examples
+    --------
+    >>> _without_whole("float f(int i, float x) { return w[int2(i % 4, 0)] * w[int(x)]; }")
+    'float f(int i, float x) { return w[] * w[int(x)]; }'
+    """
+    kinds: dict[str, set[bool]] = {}
+    for kind, name in _NAMED.findall(text):
+        kinds.setdefault(name, set()).add(kind in ("int", "uint"))
+    return _OF_NAMES.sub(lambda m: "" if all(kinds.get(n) == {True} for n in _NAME.findall(m[1])) else m[0], text)
 
 
 @dataclass(frozen=True)
@@ -53,7 +88,7 @@ class Suspect:
     half : bool
         Whether numbers of half precision may be among those that are computed.
     tensors : bool
-        Whether it reads tensors: then only what indexes them in the call may.
+        Whether it reads tensors or buffers: then only what indexes them in the call may.
     places : bool
         Whether real numbers may choose an index.
     nested : bool
@@ -76,7 +111,7 @@ class Suspect:
         """Look at the text of a function and of what it calls; `hidden` says that it may hide loops."""
         types = (signature.returns, *(p.type for p in signature.parameters))
         vectors = any(t.kind in ("vector", "matrix") and t.scalar in REAL for t in types)
-        tensors = any(p.type.kind == "tensor" for p in signature.parameters)
+        tensors = any(p.type.kind == "tensor" or uniform_of(p.type) for p in signature.parameters)
         return cls(
             vectors=vectors or bool(_VECTORS.search(text)),
             loops=hidden or bool(LOOPS.search(text)),
@@ -86,7 +121,7 @@ class Suspect:
             endless=bool(_WHILE.search(text)),
             half=bool(_HALF.search(text)) or any(t.scalar == "half" for t in types),
             tensors=tensors,
-            places=bool(_WHOLE.search(text)),
+            places=bool(_WHOLE.search(_without_whole(text))),
             nested=may_mix_up(text),
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from slangnb.compiler.reflection import PLAIN_KINDS, REAL, Parameter, Signature, TypeInfo, declare, plain_name
@@ -14,6 +15,9 @@ THREADS = 64
 #: What the kernel leaves of each sample and argument: the derivative by forward and by reverse mode, and the sum of the
 #: magnitudes of their terms; the sum of the results as the function gives them, and as forward mode does.
 NUMBERS = 5
+
+#: What a function may only read: `access` is known of tensors alone.
+_RESOURCE = re.compile(r"(?:StructuredBuffer|Buffer|Texture\w+)<|(?:ByteAddressBuffer|Sampler(?:Comparison)?State)$")
 
 _Call = tuple[str, Sequence[Parameter], Sequence[Output], Mapping[str, str]]
 
@@ -53,6 +57,17 @@ def tensor_of(t: TypeInfo) -> str:
     return f"{'PrimalTensor' if t.carries_gradient else 'Tensor'}<{plain_name(t.element)}, {t.dims}>"
 
 
+def uniform_of(t: TypeInfo) -> str:
+    """Give the type by which the kernel takes a tensor, buffer or texture that is only read; empty if it takes none.
+
+    Examples
+    --------
+    >>> uniform_of(TypeInfo("Texture2D<float>", "other")), uniform_of(TypeInfo("RWTexture2D<float>", "other"))
+    ('Texture2D<float>', '')
+    """
+    return t.name if t.kind == "other" and _RESOURCE.match(t.name) else tensor_of(t)
+
+
 def asked_of(signature: Signature) -> list[Parameter]:
     """List the parameters whose derivatives are compared."""
     return [p for p in signature.parameters if p.derivable and p.io != "out"]
@@ -70,7 +85,7 @@ def audit_text(call: str, modules: Sequence[str], prelude: str, signature: Signa
     prelude : str
         Text before the kernel.
     signature : Signature
-        Of types that `numbers_of` or `tensor_of` knows.
+        Of types that `numbers_of` or `uniform_of` knows.
     """
     parameters, outputs = signature.parameters, outputs_of(signature.returns, signature.parameters)
     lines = _loads(parameters)
@@ -84,14 +99,15 @@ def audit_text(call: str, modules: Sequence[str], prelude: str, signature: Signa
     for k, p in enumerate(asked):
         lines += ["{", *("    " + line for line in _forward(called, p, k, len(asked))), "}"]
     body = "\n".join("    " + line for line in lines)
-    tensors = [f"uniform {kind} sn_v_{p.name}" for p in parameters if (kind := tensor_of(p.type))]
-    imports = "\n".join(f"import {m};" for m in (*["slangpy"] * bool(tensors), *modules))
+    held = [f"uniform {kind} sn_v_{p.name}" for p in parameters if (kind := uniform_of(p.type))]
+    tensors = any(p.type.kind == "tensor" for p in parameters)
+    imports = "\n".join(f"import {m};" for m in (*["slangpy"] * tensors, *modules))
     return f"""{imports}
 {prelude}
 [shader("compute")]
 [numthreads({THREADS}, 1, 1)]
 void {ENTRY}(uint3 sn_thread : SV_DispatchThreadID, StructuredBuffer<float> sn_reals, StructuredBuffer<int> sn_whole,
-    {", ".join([*tensors, "RWStructuredBuffer<float> sn_found"])})
+    {", ".join([*held, "RWStructuredBuffer<float> sn_found"])})
 {{
     uint sn_i = sn_thread.x;
 {body}
@@ -101,7 +117,7 @@ void {ENTRY}(uint3 sn_thread : SV_DispatchThreadID, StructuredBuffer<float> sn_r
 
 def _loads(parameters: Sequence[Parameter]) -> list[str]:
     """Fill a variable for each argument from the samples."""
-    lines, parts = [], [(p, numbers_of(p.type) or []) for p in parameters if p.io != "out" and not tensor_of(p.type)]
+    lines, parts = [], [(p, numbers_of(p.type) or []) for p in parameters if p.io != "out" and not uniform_of(p.type)]
     reals = [scalar in REAL for _, own in parts for _, scalar in own]
     counts, at = (sum(reals), len(reals) - sum(reals)), [0, 0]
     for p, own in parts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -72,6 +72,12 @@ class Stage:
     def put_dict(self, name: str, value: dict[str, Any]) -> None:
         """Bind a struct of buffers and numbers."""
         self._write(name, value)
+
+    def put_globals(self, values: Mapping[str, Any]) -> None:
+        """Bind global uniforms of the modules, as ``f.set`` does."""
+        import slangpy as spy
+
+        spy.ShaderCursor(self._root).write(dict(values))
 
     def record(self, encoder: slangpy.CommandEncoder) -> None:
         """Record the launch."""
