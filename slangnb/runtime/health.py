@@ -51,7 +51,8 @@ def look(target: Target, function: str, prepared: Prepared, ran: Ran) -> None:
     seeded = any(o.seeds for o in prepared.job.outputs)
     for out in prepared.indexed:
         name = out.given.name
-        if _look_at_numbers(target, function, name, ran.grads[name], seeded or name in prepared.alive):
+        may_be_zero = seeded or name in prepared.alive
+        if _look_at_numbers(target, function, name, ran.grads[name], prepared.count, may_be_zero):
             prepared.alive.add(name)
 
 
@@ -126,12 +127,15 @@ def look_at_gradients(target: Target, bound: Bound) -> None:
     terms = bound.result.element_count if isinstance(bound.result, spy.Tensor) else 1
     if terms <= MOST_READ and is_zero_seed(target, bound):
         return
+    count = math.prod(call_shape(bound))
     for place in takers(bound, parameters=False):
-        _look_at_numbers(target, name, place.name, place.value.grad_out, may_be_zero=False)
+        _look_at_numbers(target, name, place.name, place.value.grad_out, count, may_be_zero=False)
 
 
-def _look_at_numbers(target: Target, function: str, leaf: str, gradient: slangpy.Tensor, may_be_zero: bool) -> bool:
-    """Warn by the numbers themselves; tell whether some are finite and not zero."""
+def _look_at_numbers(
+    target: Target, function: str, leaf: str, gradient: slangpy.Tensor, count: int, may_be_zero: bool
+) -> bool:
+    """Warn by the numbers themselves, of a call over `count` elements; tell whether some are finite and not zero."""
     if gradient.element_count > MOST_READ:
         return False
     numbers = _numbers(gradient)
@@ -139,8 +143,9 @@ def _look_at_numbers(target: Target, function: str, leaf: str, gradient: slangpy
         _say(target, function, leaf, "is not finite everywhere", NOT_FINITE)
         return False
     found = bool(numbers.any())
-    if gradient.element_count > 1 and not may_be_zero and not found:
-        _say(target, function, leaf, "is zero everywhere", ALL_ZERO)
+    if max(count, gradient.element_count) > 1 and not may_be_zero and not found:
+        cancels = ", or the terms that are summed cancel" if count > gradient.element_count else ""
+        _say(target, function, leaf, "is zero everywhere", ALL_ZERO + cancels)
     return found
 
 

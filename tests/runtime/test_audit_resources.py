@@ -107,3 +107,14 @@ def test_buffers_that_are_written_are_not_looked_at(session: Any, w: Any) -> Non
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert sn.grad(f, "k")(k=0.7, light=X, w=w) == pytest.approx(15 * 1.1)
+
+
+def test_a_shared_number_whose_gradient_is_zero(session: Any, w: Any) -> None:
+    text = "[Differentiable] float f(float p, float x, StructuredBuffer<float> w) { return float(int(p)) * w[0] + x; }"
+    x = np.ones(3, np.float32)
+    with pytest.warns(sn.GradientWarning, match="the gradient of 'p' is zero everywhere;.* cancel"):
+        assert sn.grad(compiled(session, text).f, "p")(p=2.5, x=x, w=w) == 0
+    once = compiled(session, text + "\n// of a single element, any number may be right")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert sn.grad(once.f, "p")(p=2.5, x=1.0, w=w) == 0
