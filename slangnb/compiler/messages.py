@@ -24,7 +24,7 @@ _LEXER_CARET = re.compile(r"(?P<blank>\s*)\^~*\s*")
 _NOISE = re.compile(
     r"\s*(?:/project/src/\S+:\d+ in function .*|For (?:assistance|help and support)\b.*|RHI messages:\s*)?"
 )
-_DRIVER = re.compile(r"m_rhi\S.* failed with error: (?P<number>-?\d+) \((?P<name>[^)]*)\).*")
+_DRIVER = re.compile(r"(?:m_device->.*)?m_rhi\S.* failed with error: (?P<number>-?\d+) \((?P<name>[^)]*)\).*")
 
 
 @dataclass(slots=True)
@@ -72,6 +72,8 @@ def essence(text: str) -> str:
     Examples
     --------
     >>> essence("m_rhi_queue->submit() failed with error: -13 (unknown)\\n/project/src/a.cpp:9 in function f")
+    'the driver refused this (error -13, unknown)'
+    >>> essence("m_device->make(desc, m_rhi_pipeline.writeRef()) failed with error: -13 (unknown)")
     'the driver refused this (error -13, unknown)'
     """
     kept = [line.rstrip() for line in plain(text).split("\n") if not _NOISE.fullmatch(line)]

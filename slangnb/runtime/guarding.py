@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -22,6 +22,8 @@ from slangnb.errors import CompileError, Diagnostic
 from slangnb.runtime.target import Step
 from slangnb.runtime.translate import COMPILER_ERROR, compile_error
 
+#: In SlangPy's text when a driver takes no code that Slang made.
+_PIPELINE = "createComputePipeline("
 _ENDS = {
     "crash": "the Slang compiler crashed",
     "timeout": "the Slang compiler gave no answer within {seconds:g} s (timed out)",
@@ -125,7 +127,7 @@ class Gate:
                 "args": described[0],
                 "kwargs": described[1],
             },
-            lambda text: compile_error(text, sources) if COMPILER_ERROR.search(text) else None,
+            lambda text: _refused(text, sources, units[-1].source, info.name),
             lambda verdict: self._stopped(verdict, what, units[-1].source, info),
         )
 
@@ -142,7 +144,7 @@ class Gate:
         self._ask(
             kernel_key("text", name, entry),
             {"modules": [*request_modules(units), (name, text, [u.module for u in units[-1:]])], "entry": entry},
-            lambda said: compile_error(said, sources),
+            lambda said: _refused(said, sources, source, derived) or compile_error(said, sources),
             lambda verdict: self._stopped(verdict, "while it built the gradient kernel", source, hint_for=derived),
         )
 
@@ -185,6 +187,16 @@ class Gate:
             or "simplify the function step by step: run-time branches around tensor reads, loop conditions, nesting",
         )
         return CompileError([at])
+
+
+def _refused(text: str, sources: Mapping[str, Source], source: Source, suspect: str) -> CompileError | None:
+    """Make an error of a compiler's or a driver's text, None of another; what a driver refuses is as a crash is."""
+    by_driver = _PIPELINE in text
+    if not by_driver and not COMPILER_ERROR.search(text):
+        return None
+    error = compile_error(text, sources)
+    hint = crash_hint(source, suspect) if by_driver and suspect else ""
+    return CompileError([replace(d, remedy=d.remedy or hint) for d in error.diagnostics])
 
 
 def _derived(kernel: str, source: Source) -> str:

@@ -113,6 +113,31 @@ def test_a_float_meets_a_vector_in_a_branch(session: Any, form: str) -> None:
     assert sn.jvp(crashing, {"p": 0.5, "x": x, "n": 3}, {"p": 1.0})[1].tolist() == x.tolist()  # forward mode is right
 
 
+COPIES = """
+struct Q : IDifferentiable { float3 a; float b; }
+[Differentiable] float f(float3 v, float s)
+{
+    Q q[2];
+    q[0].a = v; q[0].b = s;
+    {copy}
+    float t = 0;
+    for (int i = 0; i < 2; i++) t += q[i].a.x * q[i].b;
+    return t;
+}
+"""
+
+
+def test_copy_of_an_element_of_structs(session: Any) -> None:
+    v, remedy = np.ones((5, 3), np.float32), "q[1].a = q[0].a; q[1].b = q[0].b;"
+    f = session.compile(COPIES.replace("{copy}", "q[1] = q[0];")).f
+    assert f(v, 2.0, _result="numpy").tolist() == [4] * 5
+    for wrt in ("v", "s"):  # one crashes the compiler; of the other, a driver may refuse what it made
+        with pytest.raises(sn.CompileError, match=r"crashed|the driver refused this") as caught:
+            sn.grad(f, wrt)(v, 2.0)
+        assert remedy in caught.value.diagnostics[0].remedy
+    assert sn.grad(session.compile(COPIES.replace("{copy}", remedy)).f, "s")(v, 2.0) == 10
+
+
 def test_print_in_a_differentiable_function(session: Any) -> None:
     top = "import sgl.device.print;\n"
     printing = session.compile(top + '[Differentiable] float f(float x) {\n    print("{}", x);\n    return x * x;\n}').f

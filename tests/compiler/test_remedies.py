@@ -686,6 +686,18 @@ HINTS: dict[str, tuple[str, str]] = {
         DIFF + "float2x2 f(float p, float2x2 x, int n)\n{\n    switch (n) { case 1: x = x * p; break; default: break; }\n    return x;\n}",
         "The scalar `p` meets a float2x2 inside a branch or loop (line 5): compute that in a [Differentiable] function of its own, with `p` as a parameter.",
     ),
+    "copy of an element": (
+        "struct Q : IDifferentiable { float3 a; float b; }\n" + DIFF + "float f(float3 v, float s)\n{\n    Q q[2];\n    q[0].a = v; q[0].b = s;\n    q[1] = q[0];\n    return q[1].a.x * q[1].b;\n}",
+        "`q[1]` is set as a whole at line 8, but `q` has elements that are set field by field: write `q[1].a = q[0].a; q[1].b = q[0].b;`.",
+    ),
+    "element from a call": (
+        "struct Q : IDifferentiable { float a[2]; }\n" + DIFF + "Q g(float x) { Q q; q.a[0] = x; return q; }\n" + DIFF + "float f(float x)\n{\n    Q q[2];\n    q[0].a[0] = x;\n    q[1] = g(x);\n    return q[1].a[0];\n}",
+        "`q[1]` is set as a whole at line 10, but `q` has elements that are set field by field: write `Q made = g(x); q[1].a = made.a;`.",
+    ),
+    "elements that are right": (
+        "struct Q : IDifferentiable { float a; }\n" + DIFF + "float f(float x) { Q q[2], r[2]; Q t; t.a = x; q[0] = t; q[1] = q[0]; float y = q[1].a; r[0].a = x; r[1].a = y; return r[0].a; }",
+        "",
+    ),
     "floats that are right": (
         DIFF + "float3 f(float p, no_diff float q, float3 x, int n) { return n > 2 ? x * float3(p) * (2 * p) * q - p * p + max(x, p) * -p : x; }",
         "",

@@ -9,12 +9,15 @@ from slangnb.compiler.advice.lint import PRINTING, SHAPE, logical
 from slangnb.compiler.advice.loops import inside, is_unrolled, loops, rounds, statement_end
 from slangnb.compiler.advice.splats import SCALAR, meetings
 from slangnb.compiler.reading.calls import reached
-from slangnb.compiler.reading.declared import Declaration
+from slangnb.compiler.reading.declarations import declarations
+from slangnb.compiler.reading.declared import Declaration, everything
 from slangnb.compiler.reading.scan import Positions
 from slangnb.compiler.reading.tokens import Tokens
 from slangnb.compiler.source import Source
 
 _MANY_ROUNDS = 500
+#: An element, a field or a variable.
+_PLACE = re.compile(r"\w+(?: ?\. ?\w+| ?\[[^\]]*\])*")
 #: Elements of an array that is too much for every thread.
 LARGE_ARRAY = 1024
 
@@ -23,11 +26,11 @@ class _Suspect:
     """One function of the source and what its body is made of."""
 
     def __init__(
-        self, source: Source, tokens: Tokens, where: Positions, function: Declaration, results: dict[str, str]
+        self, source: Source, tokens: Tokens, where: Positions, function: Declaration, declared: list[Declaration]
     ) -> None:
         self.tokens = tokens
         self.function = function
-        self.results = results
+        self.declared = declared
         self.body = inside(tokens, function)
         self._where = where
         self._shift = source.first_line - 1
@@ -71,14 +74,15 @@ def crash_hint(source: Source, function_name: str) -> str:
     """
     tokens, where = Tokens(source.text), Positions(source.text)
     called = [r.declaration for r in reached(function_name, [source.text], types=False)]
-    results = {f.name: f.type for f in called}
-    suspects = [_Suspect(source, tokens, where, f, results) for f in called if f.body != (0, 0)]
+    declared = list(everything(declarations(source.text)))
+    suspects = [_Suspect(source, tokens, where, f, declared) for f in called if f.body != (0, 0)]
     hints: list[str] = []
     rules: tuple[Callable[[_Suspect], Iterator[str]], ...] = (
         _joint_condition,
         _shape_condition,
         _load_in_branch,
         _bare_float,
+        _whole_element,
         _derives_again,
         _prints,
         _too_long,
@@ -128,9 +132,10 @@ def _load_in_branch(suspect: _Suspect) -> Iterator[str]:
 def _bare_float(suspect: _Suspect) -> Iterator[str]:
     """A vector meets a float parameter below a branch or loop; as a vector of its own the parameter is right."""
     scalars = [p.name for p in suspect.function.parameters if SCALAR.fullmatch(p.type) and "no_diff" not in p.modifiers]
+    results = {d.name: d.type for d in suspect.declared if d.kind == "function"}
     branches = list(_branches(suspect))
     found: dict[tuple[str, str], list[int]] = {}
-    for k, kind in meetings(suspect.tokens, suspect.function, suspect.results, scalars):
+    for k, kind in meetings(suspect.tokens, suspect.function, results, scalars):
         if any(k in branch for branch in branches):
             found.setdefault((suspect.tokens.text(k), kind), []).append(suspect.line(k))
     for (name, kind), lines in found.items():
@@ -150,6 +155,41 @@ def _branches(suspect: _Suspect) -> Iterator[range]:
             yield range(tokens.partner[k + 1], statement_end(tokens, k, stop))
         elif word in ("do", "?"):
             yield range(k, statement_end(tokens, k, stop))
+
+
+def _whole_element(suspect: _Suspect) -> Iterator[str]:
+    """A local array of structs with an element that is set field by field, and one that is set as a whole."""
+    tokens, body = suspect.tokens, suspect.body
+    structs = {
+        d.name: [f.name for f in d.children if f.kind == "field"] for d in suspect.declared if d.kind == "struct"
+    }
+    arrays = {
+        tokens.text(k + 1): tokens.text(k) for k in body if tokens.text(k) in structs and tokens.text(k + 2) == "["
+    }
+    whole: list[tuple[int, int]] = []
+    by_field: set[str] = set()
+    for k in body:
+        if tokens.text(k) not in arrays or tokens.text(k + 1) != "[" or tokens.text(k - 1) not in (";", "{", "}", ")"):
+            continue
+        end = first = min(tokens.partner[k + 1] + 1, body.stop)
+        while tokens.text(end) in (".", "["):
+            end = end + 2 if tokens.text(end) == "." else min(tokens.partner[end] + 1, body.stop)
+        if end == first and tokens.text(end) == "=":
+            whole.append((k, end))
+        elif tokens.text(first) == ".":
+            by_field.add(tokens.text(k))
+    for k, equals in whole:
+        if (name := tokens.text(k)) in by_field:
+            target, value = tokens.words(k, equals), tokens.words(equals + 1, tokens.find(";", equals, body.stop))
+            made = ""
+            if not _PLACE.fullmatch(value):
+                made, value = f"{arrays[name]} made = {value}; ", "made"
+            copies = " ".join(f"{target}.{f} = {value}.{f};" for f in structs[arrays[name]])
+            yield (
+                f"`{target}` is set as a whole at line {suspect.line(k)}, but `{name}` has elements that are set field "
+                f"by field: write `{made}{copies}`."
+            )
+            return
 
 
 def _derives_again(suspect: _Suspect) -> Iterator[str]:
