@@ -243,6 +243,10 @@ def _check_number(refuse: Any, argument: str, t: TypeInfo, value: float) -> None
         return
     if isinstance(value, float):
         remedy = f"pass {round(value)}" if math.isfinite(value) else "pass a whole number"
+        if t.scalar == "bool":
+            remedy = "pass True or False"
+        elif math.isfinite(value) and not value.is_integer():
+            remedy += ", or declare the parameter as float"
         raise refuse(f"{argument!r} is a float ({value!r}), but the parameter is {t.name}", remedy)
     low, high = (0, 1) if t.scalar == "bool" else (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
     if not low <= value <= high:

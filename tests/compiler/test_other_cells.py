@@ -86,3 +86,13 @@ def test_one_public_declaration_hides_all_others(cells: sn.Session) -> None:
     with pytest.raises(sn.CompileError) as caught:
         made.hidden(2.0)
     assert caught.value.diagnostics[0].remedy.startswith(say)
+
+
+def test_a_builtin_that_another_cell_has_too(cells: sn.Session) -> None:
+    cells.compile("float step(float2 v) { return v.x; }", "stepping")
+    text = "[Differentiable] float f(float x) { return step(0.5, x) * x; }"
+    builtin = "Slang's `step` has no derivative: write `no_diff step(...)` where none is wanted"
+    assert remedies(cells, text) == [builtin]
+    assert remedies(cells, "import slangpy;\n" + text) == [builtin]
+    imported = text.replace("0.5, x", "float2(x)")
+    assert remedies(cells, "import stepping;\n" + imported)[0].startswith("write `[Differentiable]` on the line above")

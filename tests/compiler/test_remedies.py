@@ -278,6 +278,16 @@ CASES: dict[str, tuple[str, int, str, str, str]] = {
         4, "=", "write `struct Q : IDifferentiable`, or `detach(...)` around the right side if no derivative is wanted",
         "struct Q : IDifferentiable { float3 p; }\n" + DIFF + "float h(float x) { Q q; q.p = float3(x, x, x); return q.p.x; }",
     ),
+    "builtin without derivative that is wanted": (
+        DIFF + "float f(float x) { return smoothstep(0.0, 2.0, x); }",
+        3, "(", "Slang's `smoothstep` has no derivative: write `t * t * (3 - 2 * t)` with `t = saturate((x - lo) / (hi - lo))`, or `no_diff smoothstep(...)` where none is wanted",
+        DIFF + "float f(float x) { float t = saturate((x - 0.0) / (2.0 - 0.0)); return t * t * (3 - 2 * t); }",
+    ),
+    "builtin whose derivative is 0": (
+        DIFF + "float f(float x) { return x - rint(x); }",
+        3, "(", "Slang's `rint` has no derivative: write `no_diff rint(...)` where none is wanted",
+        DIFF + "float f(float x) { return x - no_diff rint(x); }",
+    ),
     "no_diff of a value": (
         DIFF + "float f(float x) { return no_diff(x); }",
         3, "no_diff", "write `detach(x)` for a value; `no_diff f(x)` calls a function that has no derivative",

@@ -27,6 +27,22 @@ NUMBER = "pass a number, or for many a list, an array or a tensor"
 AS_FLOAT = "cast it: t = sn.tensor(t, dtype='float')"
 
 
+DECLARED = "declare the parameter as float"
+FLAGS = "int whole(int n) { return n; } int chosen(bool on) { return int(on); }"
+
+
+@pytest.mark.parametrize(
+    ("call", "message", "remedy"),
+    [
+        (lambda m: m.whole(1.5), "whole: 'n' is a float (1.5), but the parameter is int", f"pass 2, or {DECLARED}"),
+        (lambda m: m.whole(3.0), "whole: 'n' is a float (3.0), but the parameter is int", "pass 3"),
+        (lambda m: m.chosen(1.5), "chosen: 'on' is a float (1.5), but the parameter is bool", "pass True or False"),
+    ],
+)
+def test_a_float_for_a_whole_number(session: Any, call: Any, message: str, remedy: str) -> None:
+    check(session.compile(FLAGS), call, message, remedy)
+
+
 @pytest.fixture
 def m(session: Any) -> Any:
     return session.compile(SOURCE)

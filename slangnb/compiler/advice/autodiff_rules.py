@@ -9,12 +9,12 @@ from slangnb.compiler.advice.case import Case
 from slangnb.compiler.advice.crash import LARGE_ARRAY
 from slangnb.compiler.advice.lint import SHAPE
 from slangnb.compiler.advice.loops import Loop, differentiable, functions, inside, loops, rounds
-from slangnb.compiler.advice.vocabulary import BUILTINS, CLASHING_PARAMETERS, CUDA, CUDA_ONLY
+from slangnb.compiler.advice.vocabulary import BUILTINS, CLASHING_PARAMETERS, CUDA, CUDA_ONLY, DERIVED_INSTEAD
 from slangnb.compiler.finding import finding
 from slangnb.compiler.reading.declarations import declarations
 from slangnb.compiler.reading.scan import Positions, masked
 from slangnb.compiler.reading.tokens import Tokens
-from slangnb.compiler.source import Source
+from slangnb.compiler.source import Source, imports
 from slangnb.errors import Diagnostic
 
 _SECOND = "for second derivatives use `sn.hvp` in Python, or `fwd_diff` in a [Differentiable] function"
@@ -63,8 +63,11 @@ def callee_not_differentiable(case: Case, match: re.Match[str]) -> str:
     line = case.person_line(function) if function else 0
     place = f" (line {line})" if line else ""
     short = name.split(".")[-1]
-    if function is None and short in BUILTINS:
-        return f"Slang's `{short}` has no derivative: write `no_diff {short}(...)` where none is wanted"
+    # The sources are all cells of the session: a namesake in one that is not imported is not what is called.
+    others = {i.name for i in imports(case.text)} - {"slangpy"}
+    if short in BUILTINS and (function is None or (not line and not others)):
+        instead = f"{DERIVED_INSTEAD[short]}, or " if short in DERIVED_INSTEAD else ""
+        return f"Slang's `{short}` has no derivative: write {instead}`no_diff {short}(...)` where none is wanted"
     return (
         f"write `[Differentiable]` on the line above `{short}`{place}, "
         f"or `no_diff {short}(...)` here if its derivative is not wanted"

@@ -14,6 +14,7 @@ BUILTINS = tuple(
     firstbithigh firstbitlow floor fma fmod frac fract frexp isfinite isinf isnan ldexp length lerp
     lit log log10 log2 mad max min modf mul normalize pow powr radians reflect refract reversebits
     round rsqrt saturate select sign sin sincos sinh smoothstep sqrt step tan tanh transpose trunc
+    cospi fdim max3 median3 min3 nextafter rcp rint sinpi tanpi
     bwd_diff fwd_diff no_diff detach diffPair DifferentialPair IDifferentiable bool
     int uint float half double int64_t uint64_t float2 float3 float4 int2 int3 int4 uint2 uint3
     uint4 bool2 bool3 bool4 half2 half3 half4 float2x2 float3x3 float4x4 vector matrix Array
@@ -33,6 +34,21 @@ DERIVED = frozenset(
     """,
     )
 )
+#: What to write for functions of Slang without a derivative where it is wanted.
+DERIVED_INSTEAD = {
+    "smoothstep": "`t * t * (3 - 2 * t)` with `t = saturate((x - lo) / (hi - lo))`",
+    "exp10": "`pow(10.0, x)`",
+    "fabs": "`abs(x)`",
+    "fdim": "`max(a - b, 0.0)`",
+    "fract": "`frac(x)`",
+    "ldexp": "`x * exp2(e)`",
+    "max3": "`max(a, max(b, c))`",
+    "min3": "`min(a, min(b, c))`",
+    "powr": "`pow(x, y)`",
+    "cospi": "`cos(3.14159265 * x)`",
+    "sinpi": "`sin(3.14159265 * x)`",
+    "tanpi": "`tan(3.14159265 * x)`",
+}
 #: How some of Slang's functions are called, by their names.
 CALLS = {
     call.partition("(")[0]: call
