@@ -18,6 +18,8 @@ from slangnb.views.style import PAPER
 
 DPI = 144
 _LONGEST_NAME = 48
+#: Points of the smallest words.
+_SMALLEST = 5.0
 
 
 class Page:
@@ -45,9 +47,9 @@ class Page:
 
     def fit(self, text: Text, width: float) -> None:
         """Make words smaller where they are wider than that."""
-        wide = self.wide(text)
-        if wide > width:
-            text.set_fontsize(max(5.0, float(text.get_fontsize()) * width / wide))
+        # Letters are whole pixels wide: of a smaller size they may be as wide as before.
+        while (wide := self.wide(text)) > width and (size := float(text.get_fontsize())) > _SMALLEST:
+            text.set_fontsize(max(_SMALLEST, size * width / wide))
 
 
 @contextmanager

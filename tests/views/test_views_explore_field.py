@@ -313,3 +313,15 @@ def test_nothing_in_the_picture_overlaps(m: Any) -> None:
         for i, (words, one) in enumerate(found):
             assert one.x0 >= 0 and one.x1 <= size[0] * DPI and one.y0 >= 0 and one.y1 <= size[1] * DPI, words
             assert not any(one.overlaps(other) for _, other in found[i + 1 :]), words
+
+
+@pytest.mark.parametrize("width", [3.6, 3.68, 4.0, 4.5, 5.0])
+def test_words_that_are_made_smaller_fit(width: float) -> None:
+    """Letters are whole pixels wide, so that words do not shrink as their size does."""
+    with settings():
+        page = Page(8, 1)
+        page.figure.set_dpi(DPI)
+        words = page.text(0, 0.5, "x" * 71, size=8.5, family="DejaVu Sans Mono")
+        page.fit(words, width)
+        assert page.wide(words) <= width
+        assert float(words.get_fontsize()) >= 5
