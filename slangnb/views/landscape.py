@@ -17,6 +17,7 @@ from slangnb.runtime.foreign import array, host
 from slangnb.runtime.function import Function
 from slangnb.runtime.parameter import Parameter as Shared
 from slangnb.runtime.special import SpecialFunction
+from slangnb.runtime.teaching import teaches
 from slangnb.runtime.tensors import SCALARS
 from slangnb.views.field import Mark, field_model, lowest
 from slangnb.views.field_view import FieldView
@@ -32,6 +33,7 @@ _QUICK = 1 << 24
 _FEW = 4
 
 
+@teaches(lambda _args, _kwargs: "write sn.landscape(loss, a=(-2, 2), b=(-2, 2), data={'x': x}, path=fit)")
 def landscape(
     loss: Function,
     /,

@@ -309,3 +309,11 @@ def test_numbers_beyond_a_scale_are_drawn(session: Any) -> None:
         from slangnb.views.explore.figure import drawing
 
         assert Image.open(io.BytesIO(render(*drawing(view.model)))).size[0] == 1094
+
+
+def test_arguments_have_names(session: Any) -> None:
+    function: Any = session.compile("[Differentiable] float f(float a, float b) { return a * b; }").f
+    draw: Any = sn.explore
+    with pytest.raises(sn.CallError, match="explore: too many positional arguments") as caught:
+        draw(function, (0, 1))
+    assert "write sn.explore(" in (caught.value.remedy or "")

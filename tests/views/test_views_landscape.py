@@ -353,3 +353,11 @@ def test_refused_options(m: Any) -> None:
             sn.landscape(m.line, a=(-2, 2), b=(-2, 2), data=DATA, **given)
     with pytest.raises(CallError, match="landscape takes a function of a Slang module, not a Python function"):
         sn.landscape(lambda a, b: a, a=(0, 1), b=(0, 1))  # pyright: ignore[reportArgumentType]
+
+
+def test_arguments_have_names(session: Any) -> None:
+    function: Any = session.compile("[Differentiable] float f(float a, float b) { return a * b; }").f
+    draw: Any = sn.landscape
+    with pytest.raises(sn.CallError, match="landscape: too many positional arguments") as caught:
+        draw(function, (0, 1), (0, 1))
+    assert "write sn.landscape(" in (caught.value.remedy or "")

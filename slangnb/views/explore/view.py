@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from slangnb.autodiff.callee import check_function
 from slangnb.errors import CallError
 from slangnb.runtime.function import Function
+from slangnb.runtime.teaching import teaches
 from slangnb.views.explore import plane
 from slangnb.views.explore.arguments import plan
 from slangnb.views.explore.evaluate import CurveEvaluator, PlaneEvaluator, check_number, check_result, signature_of
@@ -79,6 +80,7 @@ def rows(model: ExploreModel) -> list[tuple[str, ...]]:
     return found
 
 
+@teaches(lambda _args, _kwargs: "write sn.explore(f, x=(-3, 3), a=2.0): the function, and each argument by its name")
 def explore(
     function: Function, /, *, axes: str | Sequence[str] | None = None, title: str = "", **parameters: Any
 ) -> Explored[Any, Any]:
