@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -59,6 +59,7 @@ class Gate:
     guard: Guard
     known: KnownGood
     enabled: bool = True
+    _errors: dict[str, str] = field(default_factory=dict)
 
     def module(self, graph: Graph, unit: Unit, sources: Mapping[str, Source]) -> None:
         """Compile a module in the child.
@@ -158,10 +159,13 @@ class Gate:
         """Have the child compile what is not known; raise what is made of its verdict."""
         if not self.enabled or key in self.known:
             return
-        verdict = self.guard.check(request)
+        # The compiler's errors stay the same; a crash, a hang or a lack of memory may have come from outside.
+        verdict = Verdict("error", self._errors[key]) if key in self._errors else self.guard.check(request)
         if verdict.outcome == "ok":
             self.known.add(key)
             return
+        if verdict.outcome == "error" and COMPILER_ERROR.search(verdict.text):
+            self._errors[key] = verdict.text
         error = on_error(verdict.text) if verdict.outcome == "error" else stopped(verdict)
         if error is not None:
             raise error

@@ -117,3 +117,18 @@ def test_other_numbers_are_no_other_kernel(session: Any, monkeypatch: pytest.Mon
     for k in (3.0, 4.0):
         assert m.numbered.constants({"K": k})(2.0, spy.float3(1), x, _result="numpy").tolist() == [2 * k, 4 * k]
     assert len(asked) == 3  # a constant is part of the kernel
+
+
+def test_an_error_is_not_compiled_again(session: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    import slangnb as sn
+
+    asked = []
+    check = session.guard.check
+    monkeypatch.setattr(session.guard, "check", lambda request: asked.append(request) or check(request))
+    text = "float f(float x, int n) { [ForceUnroll] for (int i = 0; i < n; i++) x *= x; return x; }"
+    for _ in range(2):
+        f = session.compile(text).f
+        for _ in range(2):
+            with pytest.raises(sn.CompileError, match="E40020"):
+                f(2.0, 3)
+    assert len([r for r in asked if "entry" in r]) == 1
