@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,16 @@ def test_straight_through_estimators_are_taken_as_they_are(session: Any, form: s
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert sn.grad(f)(p=np.array([0.6, 2.2], np.float32))["p"] == pytest.approx([1.6, 4.2])
+
+
+def test_derivatives_of_an_included_file(session: Any, tmp_path: Path) -> None:
+    (tmp_path / "own.h").write_text(OWN)
+    text = '#include "own.h"\n[Differentiable] float3 f(float p, float3 x) { return x * {} * p; }'
+    f = session.compile(text.replace("{}", "float3(stepped(x.x), 1, 1)"), include=(tmp_path,)).f
+    x = np.array([2.2, 3, 5], np.float32)
+    assert sn.grad(f, "x")(p=1.0, x=x) == pytest.approx([2 + 2.2, 1, 1])
+    with pytest.raises(sn.GradientError, match="reverse mode is wrong for 'p'"):
+        sn.grad(session.compile(text.replace("x * {} * p", "p * x"), include=(tmp_path,)).f, "p")(p=0.7, x=X)
 
 
 def test_operators_of_ones_own(session: Any) -> None:

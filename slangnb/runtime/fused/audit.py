@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from slangnb.compiler.loading import slangpy_errors
-from slangnb.compiler.reflection import Signature
+from slangnb.compiler.reflection import Signature, TypeInfo
 from slangnb.errors import CompileError, GradientError
 from slangnb.runtime.fused.audit_doubt import is_doubtful
 from slangnb.runtime.fused.audit_judge import judge_near, judge_random, noise
@@ -148,7 +148,8 @@ def audit(call: Call, skipped: int = 0, uniforms: Mapping[str, Any] | None = NOT
 
 def _first(call: Call, uniforms: Mapping[str, Any] | None) -> tuple[Audit, GradientError | None]:
     """Look at a function for the first time; give what holds for all calls, and what is wrong with this one."""
-    signature, texts = call.bound.signature, call.session.texts_of(call.owner)
+    signature = call.bound.signature
+    texts = [unit.text for unit in call.session.units_of(call.owner)]  # with included files
     zero = treated_as_differentiable(signature.name, texts)
     if zero:
         fault = GradientError(
@@ -166,9 +167,13 @@ def _first(call: Call, uniforms: Mapping[str, Any] | None) -> tuple[Audit, Gradi
     found, given = Audit(suspect=suspect), samples(signature, call.bound, own=suspect.is_bound)
     if not suspect.may_try(given):
         return found, None
-    numbers = _compared(call, suspect, given, uniforms)
+    try:
+        numbers = _compared(call, suspect, given, uniforms)
+    except CompileError:
+        return _unseen(signature.name, texts, "it does not compile in forward mode"), None
     if isinstance(numbers, str):
-        return _unseen(signature.name, texts, numbers), None
+        found.unseen = _unseen(signature.name, texts, numbers).unseen
+        return found, None  # it may take what comes with other calls
     here = judge_near(numbers, given, signature, suspect)
     found.fault = judge_random(numbers, given, signature, suspect)
     if found.fault is not None and here is not None:
@@ -202,21 +207,28 @@ def _again(call: Call, suspect: Suspect, uniforms: Mapping[str, Any] | None) -> 
     """Look at the numbers of another call."""
     signature = call.bound.signature
     given = samples(signature, call.bound, own=suspect.is_bound)
-    numbers = _compared(call, suspect, given, uniforms) if suspect.may_try(given) else ""
+    if not suspect.may_try(given):
+        return None
+    try:
+        numbers = _compared(call, suspect, given, uniforms)
+    except CompileError:
+        return None
     return None if isinstance(numbers, str) else judge_near(numbers, given, signature, suspect)
 
 
 def _compared(call: Call, suspect: Suspect, given: Samples, uniforms: Mapping[str, Any] | None) -> np.ndarray | str:
     """Run the kernel: give its numbers and their noise, of shape (samples, arguments, NUMBERS + 1).
 
-    Or say why there is nothing to compare.
+    Or say which values it does not take.
+
+    Raises
+    ------
+    CompileError
+        If the compiler has no forward mode of the function.
     """
     signature, device = call.bound.signature, call.session.device
     text = audit_text(call.text, call.modules(), call.prelude, signature)
-    try:
-        kernel = call.session.kernel(text, ENTRY, call.owner)
-    except CompileError:
-        return "it does not compile in forward mode"
+    kernel = call.session.kernel(text, ENTRY, call.owner)
     share = ROUNDED_HALF if suspect.half else ROUNDED
     copies = [given.reals, *moved(given.reals, share, 0.0), *moved(given.reals, share, 1.0)]
     stage, asked, count = Stage(device, kernel), asked_of(signature), len(copies) * len(given.reals)
@@ -230,7 +242,7 @@ def _compared(call: Call, suspect: Suspect, given: Samples, uniforms: Mapping[st
         for slot in call.bound.slots:
             if uniform_of(slot.parameter.type):
                 what = repr(slot.parameter.name)
-                stage.put(f"sn_v_{slot.parameter.name}", _written(slot.value))
+                stage.put(f"sn_v_{slot.parameter.name}", _written(slot.parameter.type, slot.value))
     except slangpy_errors():
         return f"a copy of the call cannot take what was given to {what}"
     stage.threads = count
@@ -240,9 +252,9 @@ def _compared(call: Call, suspect: Suspect, given: Samples, uniforms: Mapping[st
     return np.concatenate([numbers[0], noise(numbers[..., :2])[..., None]], axis=-1)
 
 
-def _written(value: Any) -> Any:
+def _written(t: TypeInfo, value: Any) -> Any:
     """Give a tensor, buffer or texture as a kernel takes it."""
-    return value.uniforms() if hasattr(value, "uniforms") else value
+    return value.uniforms() if t.kind == "tensor" else getattr(value, "storage", value)
 
 
 def text_to_judge(name: str, texts: list[str]) -> str:
