@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from slangnb.compiler.reflection import TypeInfo
 
 _LOSS = "loss"
+_SMALLER, _START = "a smaller learning rate may help, or another start", "look at the start and the data"
 
 
 def _teach(_: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
@@ -51,7 +52,8 @@ def optimize(
 
     Each step is one fused kernel for the loss and its gradients. Small parameters are changed on the host in float64;
     tensors, and arrays of more than 4096 numbers, are changed on the device, where the optimiser's memory of them is.
-    In JupyterLab the picture of the loss is drawn again as the loop runs.
+    In JupyterLab the picture of the loss is drawn again as the loop runs; the stop button ends it, and the result has the
+    steps so far.
 
     Parameters
     ----------
@@ -109,26 +111,32 @@ def optimize(
     fixed = {name: placed(value, types.get(name), session) for name, value in data.items()}
     ours = {name: held(name, value, types.get(name), optimizer, session) for name, value in params.items()}
     descent = Descent(loss.info.name, repr(optimizer), ours, dict(data), reduce)
-    panel = Panel(descent, live)
-    with panel:
+
+    def run(panel: Panel) -> str:
         for step in range(steps + 1):
             value, grads = both(**fixed, **{name: one.given for name, one in ours.items()})
             descent.add(value)
             if not math.isfinite(value):
-                descent.stopped = f"the loss is {value} at step {step}"
-                cause = (
-                    "a smaller learning rate may help, or another start" if step else "look at the start and the data"
-                )
-                warn(f"{loss.info.name}: {descent.stopped}; {cause}")
-                break
+                ended = f"the loss is {value} at step {step}"
+                warn(f"{loss.info.name}: {ended}; {_SMALLER if step else _START}")
+                return ended
             if step == steps:
                 break
             if callback is not None and callback(step, value, descent.params) is True:
-                descent.stopped = f"the callback ended it at step {step}"
-                break
+                return f"the callback ended it at step {step}"
             panel.follow()
             for name, one in ours.items():
                 one.step(grads[name], step + 1)
+        return ""
+
+    with Panel(descent, live) as panel:
+        try:
+            descent.stopped = run(panel)
+        except KeyboardInterrupt:
+            if descent.steps < 0:
+                raise
+            # The steps so far are what the stop button was waited with for.
+            descent.stopped = f"it was interrupted at step {descent.steps}"
     return descent
 
 

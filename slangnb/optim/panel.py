@@ -41,8 +41,7 @@ class Panel:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
-        # After the stop button, too: the steps so far are what it was pressed for. Not where the call was wrong.
-        if self._shown and self._descent.steps >= 0 and (kind is None or kind is KeyboardInterrupt):
+        if self._shown and kind is None:
             self._draw()
 
     def _draw(self) -> None:

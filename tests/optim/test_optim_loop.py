@@ -133,6 +133,27 @@ def test_the_callback_sees_and_ends_it(m: Any) -> None:
     assert seen == [(k, fit.history["loss"][k], fit.history["a"][k]) for k in range(4)]
 
 
+def test_the_stop_button_leaves_the_steps_so_far(m: Any) -> None:
+    def press(step: int, *_: Any) -> None:
+        if step == stop:
+            raise KeyboardInterrupt
+
+    stop = 3
+    fit = sn.optimize(m.line, {"a": 0.0, "b": 0.0}, DATA, steps=50, callback=press)
+    assert (fit.steps, fit.stopped) == (3, "it was interrupted at step 3")
+    assert fit.params["a"] == fit.history["a"][3] > 0
+    assert sn.optimize(m.line, fit.params, DATA, steps=200).loss < fit.loss  # and on from there
+
+
+def test_a_stop_before_the_first_step_is_one(m: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*_: Any, **__: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("slangnb.optim.loop.value_and_grad", lambda *_, **__: stopped)
+    with pytest.raises(KeyboardInterrupt):
+        sn.optimize(m.line, {"a": 0.0, "b": 0.0}, DATA)
+
+
 def test_text_and_picture(m: Any) -> None:
     fit = sn.optimize(m.near, {"p": 1.0}, {"t": 3.0}, sn.SGD(lr=0.5), steps=1)
     assert repr(fit) == "near by SGD(lr=0.5): 1 steps, mean of the loss 4 to 0\n  p  1 to 3"
