@@ -52,7 +52,7 @@ def optimize(
 
     Each step is one fused kernel for the loss and its gradients. Small parameters are changed on the host in float64;
     tensors, and arrays of more than 4096 numbers, are changed on the device, where the optimiser's memory of them is.
-    In JupyterLab the picture of the loss is drawn again as the loop runs; the stop button ends it, and the result has the
+    In JupyterLab the picture of the loss is drawn again as the loop runs. The stop button ends it; the result has the
     steps so far.
 
     Parameters
@@ -135,7 +135,7 @@ def optimize(
         except KeyboardInterrupt:
             if descent.steps < 0:
                 raise
-            # The steps so far are what the stop button was waited with for.
+            # Who presses the stop button wants what was found so far.
             descent.stopped = f"it was interrupted at step {descent.steps}"
     return descent
 
