@@ -50,6 +50,19 @@ def test_a_loop_that_a_uniform_bounds(session: Any, ones: Any) -> None:
     slope(f.set(n=3), ones, 0.7, X, "p")  # still
 
 
+def test_values_that_change_later(session: Any, ones: Any) -> None:
+    values = {"n": 3}
+    f = session.compile(LOOP).f.set(values)
+    p = sn.tensor([0.7], grad=True)
+    y = ones(f(p=p, x=1.0, _result="tensor"))
+    for _ in range(3):
+        f.bwds(p=p, x=1.0, _result=y)
+    assert p.grad.to_numpy()[0] == pytest.approx(3 * 0.7**2 + 2 * 0.7 + 2)
+    values["n"] = 8
+    with pytest.raises(sn.GradientError, match=r"wrong for 'p'.*MaxIters"):
+        f.bwds(p=p, x=1.0, _result=y)
+
+
 @pytest.mark.parametrize("kind", FACTORS)
 @pytest.mark.filterwarnings("ignore:warning. what is in Scene:slangnb.CompileWarning")
 def test_a_factor_that_is_a_uniform(session: Any, ones: Any, kind: str) -> None:
