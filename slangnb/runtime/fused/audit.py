@@ -163,7 +163,7 @@ def _first(call: Call, uniforms: Mapping[str, Any] | None) -> tuple[Audit, Gradi
     if not suspect.is_worth_it or not _is_comparable(signature):
         return Audit(), None
     if reason := _hindrance(signature, suspect, texts, uniforms):
-        return _unseen(signature.name, texts, reason), None
+        return _unseen(signature.name, texts, reason, uniforms != NOTHING), None
     found, given = Audit(suspect=suspect), samples(signature, call.bound, own=suspect.is_bound)
     if not suspect.may_try(given):
         return found, None
@@ -172,7 +172,7 @@ def _first(call: Call, uniforms: Mapping[str, Any] | None) -> tuple[Audit, Gradi
     except CompileError:
         return Audit(), None  # there is no forward mode, or no reverse mode either
     if isinstance(numbers, str):
-        found.unseen = _unseen(signature.name, texts, numbers).unseen
+        found.unseen = _unseen(signature.name, texts, numbers, uniforms != NOTHING).unseen
         return found, None  # it may take what comes with other calls
     here = judge_near(numbers, given, signature, suspect)
     found.fault = judge_random(numbers, given, signature, suspect)
@@ -193,13 +193,15 @@ def _hindrance(signature: Signature, suspect: Suspect, texts: list[str], uniform
     return "the values of `.set` are known to SlangPy alone" if uniforms is None else ""
 
 
-def _unseen(name: str, texts: list[str], reason: str) -> Audit:
-    """Describe a function that cannot be looked at."""
+def _unseen(name: str, texts: list[str], reason: str, is_set: bool) -> Audit:
+    """Describe a function that cannot be looked at; `is_set` says that it has values of uniforms."""
     if not is_doubtful(name, texts):
         return Audit()
     return Audit(
         unseen=f"{name}: its gradients were not compared with forward mode, since {reason}; Slang 2026.12 gets some of "
         f"its kind wrong: compare them with sn.gradcheck({name}, ...)"
+        + ", which takes the values of `.set` as arguments"
+        * is_set
     )
 
 
