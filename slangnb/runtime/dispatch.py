@@ -148,7 +148,8 @@ class Dispatch:
                 if bound is not None and not (plan.own and wants_own(values, True)):
                     check_sums(self.target, bound)
             # Values of uniforms may change in the dict that was given to `set`.
-            self._passed = None if any(step[0] == "set" for step in self.steps) else remember(plan.node, args, kwargs)
+            changing = self.is_backward and any(step[0] == "set" for step in self.steps)
+            self._passed = None if changing else remember(plan.node, args, kwargs)
         elif plan.writes and (sizes := sizes_of(values)) != plan.sizes:
             self._checked(args, kwargs)  # the plan's key does not tell shapes, and an output may be too small now
             plan.sizes = sizes
