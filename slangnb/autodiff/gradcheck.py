@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +22,9 @@ from slangnb.autodiff.gradcheck_report import (
 from slangnb.autodiff.gradcheck_values import Checked, Values, checked_numbers, unpacked
 from slangnb.autodiff.transforms import Transform
 from slangnb.compiler.reading.calls import reached
-from slangnb.errors import CallError, GradientWarning
+from slangnb.errors import CallError
 from slangnb.runtime.foreign import library_of
+from slangnb.runtime.saying import unsaid
 
 if TYPE_CHECKING:
     from slangnb.runtime.function import Function
@@ -121,13 +121,8 @@ def _on_purpose(function: Function, name: str) -> str:
 
 def _gradients(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
     """Differentiate without the warnings, which the report makes up for; they stay unsaid for later calls."""
-    said = function.session.said
-    before = set(said)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GradientWarning)
-        found = Transform(function, None, "sum", None, False, "gradcheck", audited=False)(*args, **kwargs)
-    said.intersection_update(before)
-    return found
+    with unsaid(function.session):
+        return Transform(function, None, "sum", None, False, "gradcheck", audited=False)(*args, **kwargs)
 
 
 def _check(

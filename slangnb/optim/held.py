@@ -88,7 +88,7 @@ class OnDevice:
                 remedy="give tensors of float, half or double, or of vectors of them",
             )
         work = kind.replace("half", "float")  # what it remembers of a half is no half
-        zeros = np.zeros(own.to_numpy().shape, np.float32)
+        zeros = np.zeros((*own.shape.as_tuple(), *own.dtype.shape.as_tuple()), np.float32)
         self._state = {name: tensor(zeros, dtype=work, session=session) for name in optimizer.state}
         passed = [f"inout {kind} sn_p", f"{kind} sn_g", *(f"inout {work} {name}" for name in optimizer.state)]
         passed += [f"float {name}" for name in optimizer.numbers(1)]

@@ -8,9 +8,9 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from slangnb.optim.optimizers import Floats
-from slangnb.views.history_curves import linear_axis, log_axis
+from slangnb.views.history_curves import names_at_ends, over_steps
 from slangnb.views.page import Drawing, Page, shorten
-from slangnb.views.style import COMPONENTS, GRID, INK, MUTED, VALUE, finite, for_words, index_ticks, plain_axes
+from slangnb.views.style import COMPONENTS, INK, MUTED, VALUE, finite
 
 #: Inches.
 WIDE = 6.4
@@ -64,13 +64,7 @@ def _is_log(losses: Floats) -> bool:
 
 def _chart(page: Page, top: float, tall: float, wide: float, heights: Floats, *, log: bool) -> Axes:
     ax = page.axes(_LEFT, top, wide, tall)
-    plain_axes(ax)
-    last = max(heights.shape[1] - 1, 1)
-    ax.set_xlim(0, last)
-    ax.set_axisbelow(True)
-    ax.grid(axis="y", color=GRID, lw=0.6)
-    (log_axis if log else linear_axis)(ax, heights[np.isfinite(heights)])
-    index_ticks(ax.xaxis, wide, float(last))
+    over_steps(ax, wide, (0, max(heights.shape[1] - 1, 1)), heights, log=log)
     return ax
 
 
@@ -80,17 +74,12 @@ def _line(ax: Axes, heights: Floats, colour: str, dash: object) -> None:
 
 
 def _named(ax: Axes, lines: Sequence[tuple[str, Floats]], wide: float) -> None:
-    """Draw the lines, with their names at their ends, far enough apart to be read."""
+    """Draw the lines, with their names at their ends."""
     ends: list[tuple[float, str, str]] = []
     for k, (name, heights) in enumerate(lines):
         colour = VALUE if len(lines) == 1 else COMPONENTS[k % len(COMPONENTS)]
         _line(ax, heights, colour, _DASHES[k // len(COMPONENTS) % 2])
         there = heights[np.isfinite(heights)]
         if there.size:
-            place = ax.transAxes.inverted().transform(ax.transData.transform((0.0, there[-1])))[1]
-            ends.append((float(place), shorten(name, 14), colour))
-    height = -1.0
-    for wanted, name, colour in sorted(ends):
-        height = max(wanted, height + 0.13)
-        style = {"va": "center", "size": 8, "color": for_words(colour), "parse_math": False}
-        ax.text(1 + 0.08 / wide, height, name, transform=ax.transAxes, **style)
+            ends.append((float(there[-1]), shorten(name, 14), colour))
+    names_at_ends(ax, ends, wide, size=8)

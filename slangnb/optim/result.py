@@ -65,8 +65,7 @@ class Descent(StillView):
             found = self._ours[name].numbers()
             if found is not None:
                 seen.append(found)
-        for drawn in ("_png", "_stored"):
-            vars(self).pop(drawn, None)
+        self._forget()
 
     @property
     def title(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slangnb.errors import GradientWarning
 
 if TYPE_CHECKING:
+    from slangnb.runtime.session import Session
     from slangnb.runtime.target import Target
 
 _PACKAGE = str(Path(__file__).parent.parent) + os.sep
@@ -28,6 +31,16 @@ def warn_once(target: Target, message: str, key: str = "", kind: type[Warning] =
     if about not in target.session.said:
         target.session.said.add(about)
         warn(message, kind)
+
+
+@contextmanager
+def unsaid(session: Session) -> Iterator[None]:
+    """Give no warnings of gradients; what is given once is given later, when it is met again."""
+    before = set(session.said)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GradientWarning)
+        yield
+    session.said.intersection_update(before)
 
 
 def _depth() -> int:

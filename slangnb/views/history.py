@@ -84,8 +84,7 @@ class History(LiveView["LivePair"]):
             There are no tensors, or others than before, or the step is not after the last.
         """
         self._kept.add(models, step)
-        for drawn in ("_png", "_stored"):
-            vars(self).pop(drawn, None)
+        self._forget()
         for widget in self._widgets:
             widget.update()
         stored.changed(self)

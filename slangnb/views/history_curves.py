@@ -118,13 +118,7 @@ def _chart(
     named = len(drawn) <= _MOST_NAMES and (many or len({one.name for one in drawn}) > 1)
     wide -= _NAMES - 0.25 if named else 0.0
     ax = page.axes(left, top + _HEAD, wide, _TALL)
-    plain_axes(ax)
-    ax.set_xlim(steps[0], steps[-1])
-    ax.set_axisbelow(True)
-    ax.grid(axis="y", color=GRID, lw=0.6)
-    heights = np.concatenate([one.heights for one in drawn])
-    (log_axis if log else linear_axis)(ax, heights[np.isfinite(heights)])
-    index_ticks(ax.xaxis, wide, float(steps[-1]))
+    over_steps(ax, wide, (steps[0], steps[-1]), np.concatenate([one.heights for one in drawn]), log=log)
     for step in marked:
         ax.axvline(step, color=MUTED, lw=0.8, ls=(0, (2, 2)), zorder=1)
     ends: list[tuple[float, str, str]] = []
@@ -134,13 +128,28 @@ def _chart(
             continue
         colour, dots = _COLOURS[one.role], "o" if there.sum() <= 40 else None
         ax.plot(steps, one.heights, color=colour, lw=1.5, ls=_STYLES[one.style % 4], marker=dots, ms=2.4, clip_on=False)
-        end = ax.transAxes.inverted().transform(ax.transData.transform((0.0, one.heights[there][-1])))[1]
-        ends.append((float(end), one.name, colour))
+        ends.append((float(one.heights[there][-1]), one.name, colour))
+    if named:
+        names_at_ends(ax, ends, wide)
+
+
+def over_steps(ax: Axes, wide: float, steps: tuple[int, int], heights: Floats, *, log: bool) -> None:
+    """Prepare axes, `wide` inches wide, for lines of these heights over the steps from the first to the last."""
+    plain_axes(ax)
+    ax.set_xlim(*steps)
+    ax.set_axisbelow(True)
+    ax.grid(axis="y", color=GRID, lw=0.6)
+    (_log_axis if log else _linear_axis)(ax, heights[np.isfinite(heights)])
+    index_ticks(ax.xaxis, wide, float(steps[1]))
+
+
+def names_at_ends(ax: Axes, ends: Sequence[tuple[float, str, str]], wide: float, size: float = 7.5) -> None:
+    """Write names to the right of lines, given as last height, name and colour, far enough apart to be read."""
+    places = [(float(ax.transAxes.inverted().transform(ax.transData.transform((0.0, y)))[1]), *of) for y, *of in ends]
     height = -1.0
-    for wanted, name, colour in sorted(ends) if named else []:
-        # Apart enough to be read.
+    for wanted, name, colour in sorted(places):
         height = max(wanted, height + 0.13)
-        style = {"va": "center", "size": 7.5, "color": for_words(colour), "parse_math": False}
+        style = {"va": "center", "size": size, "color": for_words(colour), "parse_math": False}
         ax.text(1 + 0.07 / wide, height, name, transform=ax.transAxes, **style)
 
 
@@ -157,8 +166,7 @@ def _title(page: Page, drawn: Sequence[Curve], place: tuple[float, float], *, lo
     page.text(left, line, "over steps" + (", logarithmic axis" if log else ""), size=9.5, color=INK)
 
 
-def linear_axis(ax: Axes, there: Floats) -> None:
-    """Choose the limits and the ticks for these heights."""
+def _linear_axis(ax: Axes, there: Floats) -> None:
     low, high = (float(there.min()), float(there.max())) if there.size else (0.0, 1.0)
     # Numbers that are equal but for rounding are no mountain.
     half = max((high - low) / 2, 1e-6 * max(abs(low), abs(high))) or 1.0
@@ -169,8 +177,7 @@ def linear_axis(ax: Axes, there: Floats) -> None:
         ax.axhline(0.0, color=MUTED, lw=0.6, zorder=1)
 
 
-def log_axis(ax: Axes, there: Floats) -> None:
-    """Choose the limits and the ticks for these heights, all above 0."""
+def _log_axis(ax: Axes, there: Floats) -> None:
     low, high = (float(there.min()), float(there.max())) if there.size else (1.0, 10.0)
     ax.set_yscale("log")
     # At least a decade, so that two steps of rounding are no mountain.

@@ -76,6 +76,11 @@ class StillView(ABC):
         """The picture as a notebook keeps it, for light themes and for dark ones."""
         return self._pictures()
 
+    def _forget(self) -> None:
+        """Draw anew when the picture is asked for next: what it shows has changed."""
+        for drawn in ("_png", "_stored"):
+            vars(self).pop(drawn, None)
+
     def _pictures(self) -> Pictures:
         from slangnb.views.page import render_both
 

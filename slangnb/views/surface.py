@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,8 +11,8 @@ import numpy as np
 
 from slangnb.autodiff.transforms import grad, value_and_grad
 from slangnb.compiler.reflection import Signature
-from slangnb.errors import GradientWarning
 from slangnb.runtime.function import Function
+from slangnb.runtime.saying import unsaid
 from slangnb.runtime.tensors import SCALARS
 from slangnb.views.measure import Floats
 
@@ -77,15 +76,11 @@ class Surface:
         """Let the device sum over the samples, in a launch for each point: of many samples too much would be read."""
         both = value_and_grad(self.function, wrt=self.names)
         found = np.empty((len(points), 3))
-        said = self.function.session.said
-        before = set(said)
-        with warnings.catch_warnings():
-            # At one point a gradient may well be zero for all samples, as it is at the lowest one.
-            warnings.simplefilter("ignore", GradientWarning)
+        # At one point a gradient may well be zero for all samples, as it is at the lowest one.
+        with unsaid(self.function.session):
             for row, point in zip(found, points.tolist(), strict=True):
                 value, slopes = both(**self.given, **dict(zip(self.names, point, strict=True)))
                 row[:] = value, *(slopes[name] for name in self.names)
-        said.intersection_update(before)
         return found[:, 0] / self._divisor, found[:, 1:] / self._divisor
 
     def why_flat(self) -> str:

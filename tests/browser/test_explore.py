@@ -8,8 +8,9 @@ from collections.abc import Iterator
 import nbformat
 import pytest
 from conftest import OpenNotebook
+from explored import at, readout
 from lab import Notebook, until
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import expect
 from test_accessibility import CHANGE_THEME, TALL_BODY, audit, said
 
 START = """%load_ext slangnb
@@ -38,18 +39,6 @@ def notebook(open_notebook: OpenNotebook) -> Iterator[Notebook]:
     assert made.run_all(), [made.text(i) for i in range(4)]
     yield made
     made.end()
-
-
-def at(notebook: Notebook, index: int) -> Locator:
-    """Give the live view of a cell, drawn and in sight."""
-    found = notebook.cell(index).locator(".snb-explore")
-    expect(found).to_have_attribute("data-seq", re.compile(r"\d+"))
-    found.locator(".snb-stage").scroll_into_view_if_needed()
-    return found
-
-
-def readout(view: Locator) -> Locator:
-    return view.locator(".snb-readout")
 
 
 def test_a_slider_moves_by_keys_and_the_curve_follows(notebook: Notebook) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import nbformat
 import pytest
 from conftest import OpenNotebook
+from explored import at, readout
 from lab import Notebook, until
 from playwright.sync_api import Locator, expect
 from test_accessibility import CHANGE_THEME, TALL_BODY, audit, said
@@ -35,18 +35,6 @@ def notebook(open_notebook: OpenNotebook) -> Iterator[Notebook]:
     assert made.run_all(), [made.text(i) for i in range(4)]
     yield made
     made.end()
-
-
-def at(notebook: Notebook, index: int) -> Locator:
-    """Give the live view of a cell, drawn and in sight."""
-    found = notebook.cell(index).locator(".snb-explore")
-    expect(found).to_have_attribute("data-seq", re.compile(r"\d+"))
-    found.locator(".snb-stage").scroll_into_view_if_needed()
-    return found
-
-
-def readout(view: Locator) -> Locator:
-    return view.locator(".snb-readout")
 
 
 def picture(view: Locator) -> tuple[float, float, float, float]:

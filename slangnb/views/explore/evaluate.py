@@ -151,10 +151,13 @@ class Evaluator(ABC, Generic[M]):
         moved = {s.range.name: int(s.value) if s.range.whole else s.value for s in self.sliders(at)}
         arguments = {**moving, **moved, **self.plan.fixed}
         count = len(next(iter(moving.values())))
-        runs = [self._run(arguments, axis.name, count) for axis in self.plan.axes]
-        values, slopes = runs[0][0], [found for _, found, _ in runs if found is not None]
-        if len(slopes) < len(runs):
-            return values, None, next(why for _, _, why in runs if why)
+        values, slopes = np.empty(0), list[Floats]()
+        for axis in self.plan.axes:
+            result, found, why = self._run(arguments, axis.name, count)
+            values = values if slopes else result
+            if found is None:
+                return values, None, why
+            slopes.append(found)
         # Slang's own derivatives are numbers even where the function is none, as left of 0 for sqrt.
         return values, [np.where(np.isfinite(values), found, np.nan) for found in slopes], ""
 

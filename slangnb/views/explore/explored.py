@@ -86,8 +86,7 @@ class Explored(LiveView[W], Generic[M, W]):
         self._changed()
 
     def _changed(self) -> None:
-        for drawn in ("_png", "_stored"):
-            vars(self).pop(drawn, None)
+        self._forget()
         stored.changed(self)
 
     @property

@@ -14,6 +14,7 @@ from slangnb.views.live_widget import LiveWidget, script, style
 
 if TYPE_CHECKING:
     from slangnb.views.explore.explored import Explored
+    from slangnb.views.explore.plane import PlaneModel
 
 
 class LiveExplored(LiveWidget):
@@ -91,12 +92,22 @@ def controls(sliders: Sequence[Slider]) -> list[dict[str, Any]]:
     ]
 
 
+def head(model: ExploreModel | PlaneModel, text: str) -> dict[str, Any]:
+    """Give what is written of either kind of model, whose plain text this is, and where sliders and probe stand."""
+    return {
+        "call": model.call,
+        "words": model.words,
+        "probe": model.probe,
+        "sliders": controls(model.sliders),
+        "alt": "; ".join(line.strip() for line in text.splitlines()),
+    }
+
+
 def about(model: ExploreModel) -> dict[str, Any]:
     """Give all that is written, and where the sliders stand."""
     curve, slopes = spans(model)
     return {
-        "call": model.call,
-        "words": model.words,
+        **head(model, plain(model)),
         "what": f"f({model.axis})",
         "axis": model.axis,
         "slope": model.slope_name,
@@ -105,12 +116,9 @@ def about(model: ExploreModel) -> dict[str, Any]:
         "points": len(model.x),
         "gradient": model.slopes is not None,
         "spans": [[one.lo, one.hi] for one in (curve, *slopes)],
-        "probe": model.probe,
         "digits": model.digits,
-        "sliders": controls(model.sliders),
         "lines": [list(one) for one in text_lines(model)],
         "notes": notes(model),
-        "alt": "; ".join(line.strip() for line in plain(model).splitlines()),
     }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.colors import LogNorm
 
-from slangnb.views.explore.live import LiveExplored, controls
+from slangnb.views.explore.live import LiveExplored, head
 from slangnb.views.explore.plane import PlaneModel, lines, plain
 from slangnb.views.field import captions
 from slangnb.views.field_figure import box, ink, norm_of, placed
@@ -33,8 +33,7 @@ def about(model: PlaneModel) -> dict[str, Any]:
     field, cmap = model.field, colour_map("value")
     scale = None if field.scale is None else norm_of(field)
     return {
-        "call": model.call,
-        "words": model.words,
+        **head(model, plain(model)),
         "what": f"f({', '.join(field.axes)})",
         "axes": list(field.axes),
         "slopes": list(model.slope_names),
@@ -49,12 +48,9 @@ def about(model: PlaneModel) -> dict[str, Any]:
         else [[level, _which(ink(level, scale, cmap))] for level in field.contours.levels],
         "inks": [INK, PAPER],
         "colours": (cmap(np.arange(256), bytes=True)[:, :3]).tobytes().hex(),
-        "probe": model.probe,
         "digits": [digits(measure(along)) for along in (field.x, field.y)],
-        "sliders": controls(model.sliders),
         "lines": [list(one) for one in lines(model)],
         "notes": "; ".join(captions(field)),
-        "alt": "; ".join(line.strip() for line in plain(model).splitlines()),
     }
 
 
