@@ -116,10 +116,10 @@ class Graph:
             here, path = stack.pop()
             if here == key:
                 return path
-            if here in seen or here not in self._units:
+            if here in seen or (unit := self._units.get(here)) is None:
                 continue
             seen.add(here)
-            stack += [(target, [*path, target]) for target in self._units[here].imports.values()]
+            stack += [(target, [*path, target]) for target in unit.imports.values()]
         return []
 
     def chain(self, key: str) -> list[Unit]:
@@ -127,11 +127,12 @@ class Graph:
         done: dict[str, Unit] = {}
 
         def visit(k: str) -> None:
-            if k in done or k not in self._units:
+            # Read once: a unit of a cell without a name leaves when the garbage collector takes its module.
+            if k in done or (unit := self._units.get(k)) is None:
                 return
-            for target in self._units[k].imports.values():
+            for target in unit.imports.values():
                 visit(target)
-            done[k] = self._units[k]
+            done[k] = unit
 
         visit(key)
         return list(done.values())

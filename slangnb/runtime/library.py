@@ -132,4 +132,5 @@ class Library:
         self._broken.append((module._label, reason))
 
     def _alive(self) -> dict[str, Module]:
-        return {**self._modules, **dict(self._unnamed)}
+        # `items` leaves out what the garbage collector takes meanwhile; `dict(self._unnamed)` would raise KeyError.
+        return {**self._modules, **dict(self._unnamed.items())}
