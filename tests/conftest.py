@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +19,8 @@ NOTEBOOKS = {"04-inside-pytorch.ipynb": ("torch", "PyTorch")}
 
 def pytest_configure(config: pytest.Config) -> None:
     """Bring the software driver where there is none, before anything imports SlangPy."""
+    # A shell that starts us in the background without job control lets us ignore the stop button, which we test.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     driver.ensure()
     driver.activate()
 

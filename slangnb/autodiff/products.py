@@ -92,9 +92,10 @@ def jvp(function: Function, primals: Mapping[str, Any], tangents: Mapping[str, A
 def _how_jvp(function: Function) -> str:
     """Write a call with the function's own names."""
     signature = function.info.signature
-    names = [p.name for p in signature.parameters] if signature is not None else ["x"]
-    primals = ", ".join(f"{name}=..." for name in names)
-    return f"sn.jvp({function.info.name}, dict({primals}), dict({names[-1] if names else 'x'}=...))"
+    parameters = signature.parameters if signature is not None else ()
+    primals = ", ".join(f"{p.name}=..." for p in parameters) or "x=..."
+    moving = next((p.name for p in reversed(parameters) if p.derivable), "x")
+    return f"sn.jvp({function.info.name}, dict({primals}), dict({moving}=...))"
 
 
 def vjp(function: Function, /, *args: Any, **kwargs: Any) -> tuple[Any, Callable[..., dict[str, Any]]]:

@@ -15,6 +15,7 @@ struct Plain { float a; };
 [Differentiable] float still(float x, float y) { return 0.0 * x + y * y; }
 [Differentiable] float count(no_diff float x) { return x; }
 [Differentiable] int rounded(float x) { return int(x); }
+[Differentiable] float counted(float x, int n) { return n * x; }
 float over(float a) { return a; }
 float over(float a, float b) { return a + b; }
 """
@@ -26,6 +27,7 @@ def m(session: Any) -> Any:
 
 
 ONES = np.ones(3, np.float32)
+HOW_JVP_COUNTED = "sn.jvp(counted, dict(x=..., n=...), dict(x=...))"
 HOW_JVP = "sn.jvp(scale, dict(a=..., x=...), dict(x=...))"
 CELL = "write it in a %%slang cell: [Differentiable] float f(float x) { return x * x; }"
 NAME_X = 'name the argument, and give the values after it: sn.{}(scale, wrt="{}")({})'
@@ -36,6 +38,7 @@ TAKES = "grad takes a function of a Slang module, not"
     ("call", "message", "remedy"),
     [
         (lambda m: sn.jvp(m.scale, (1.0,), (1.0,)), "jvp takes the arguments as a dict by name", HOW_JVP),  # pyright: ignore[reportArgumentType]
+        (lambda m: sn.jvp(m.counted, (1.0,), (1.0,)), "jvp takes the arguments as a dict by name", HOW_JVP_COUNTED),  # pyright: ignore[reportArgumentType]
         (lambda m: sn.jvp(m.scale, {"a": 1.0, "x": 1.0}, 1.0), "jvp takes the tangents as a dict by name", HOW_JVP),  # pyright: ignore[reportArgumentType]
         (lambda m: sn.grad(lambda x: x * x), f"{TAKES} a Python function", CELL),  # pyright: ignore[reportArgumentType]
         (lambda m: sn.grad(np.sin), f"{TAKES} a Python function", CELL),  # pyright: ignore[reportArgumentType]

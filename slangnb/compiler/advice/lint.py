@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from slangnb.compiler.advice.division import whole_divisions
 from slangnb.compiler.advice.initial import initial
+from slangnb.compiler.advice.interfaces import lost_implementations
 from slangnb.compiler.advice.local_arrays import large_arrays
 from slangnb.compiler.advice.loops import differentiable, functions, inside, loops, most_rounds, rounds
 from slangnb.compiler.advice.nests import mixed_up
@@ -75,6 +76,7 @@ def lint(source: Source) -> tuple[Diagnostic, ...]:
         ignored_values,
         constant_buffers,
         large_arrays,
+        lost_implementations,
     )
     found = [finding(source, where, *one, "warning") for rule in rules for one in rule(tokens, declared)]
     return tuple(sorted(found, key=lambda d: (d.line, d.column)))
