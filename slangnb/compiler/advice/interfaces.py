@@ -13,9 +13,9 @@ from slangnb.compiler.reading.tokens import Tokens
 def lost_implementations(tokens: Tokens, declared: Sequence[Declaration]) -> Iterator[Advice]:
     """Yield the local variables of an interface's type that are given a value later than where they are declared.
 
-    Slang keeps such a variable's derivative in the space of one implementation: those of other sizes have the
-    derivative 0 in forward mode, while reverse mode is right. A variable that is set where it is declared, and a
-    parameter of the interface's type, keep theirs (measured).
+    Measured: where two implementations differ in size, the smaller one has the derivative 0 in forward mode, while
+    reverse mode is right. A variable that is set where it is declared, and a parameter of the interface's type, keep
+    theirs.
 
     Parameters
     ----------
