@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from slangnb.errors import BackendError
@@ -122,19 +120,3 @@ def set_current(device: slangpy.Device) -> None:
 
     if device.info.type == spy.DeviceType.cuda:
         device.set_cuda_context_current()
-
-
-@contextmanager
-def current_kept() -> Iterator[None]:
-    """Leave the context current that was current before."""
-    before = ctypes.c_void_p()
-    try:
-        cuda = driver_library()
-        cuda.cuCtxGetCurrent(ctypes.byref(before))
-    except (OSError, AttributeError):  # no driver, so no context
-        cuda = None
-    try:
-        yield
-    finally:
-        if cuda is not None and before.value:
-            cuda.cuCtxSetCurrent(before)

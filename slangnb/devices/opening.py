@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from contextlib import nullcontext
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from slangnb.devices.backend import Backend, import_slangpy, slangpy_version
 from slangnb.devices.caches import kernel_caches
-from slangnb.devices.cuda import current_kept, ordinal_of, primary_context
+from slangnb.devices.cuda import ordinal_of, primary_context, set_current
 from slangnb.devices.log import captured_log
 from slangnb.devices.readers import free_readers
 from slangnb.errors import BackendError
@@ -26,11 +26,23 @@ def open_device(backend: Backend, enable_print: bool = True) -> slangpy.Device:
     Hot reload stays off: its hook touches the device after it is closed, and that ends the process
     (SlangPy 0.43).
 
+    The device is made in a thread of its own, which ends at once. Slang keeps a pointer to a device's compiler in the
+    thread that made it, and takes it away in the thread that lets go of the device, which may be any: Python collects
+    garbage, and torch its graphs, in threads of theirs. In between, what another device compiles in the first thread
+    reads freed memory (Slang 2026.12). In a thread that has no pointer Slang does without.
+
     Raises
     ------
     BackendError
         If SlangPy cannot create the device.
     """
+    with ThreadPoolExecutor(1) as alone:
+        made = alone.submit(_open, backend, enable_print).result()
+    set_current(made)
+    return made
+
+
+def _open(backend: Backend, enable_print: bool) -> slangpy.Device:
     spy = import_slangpy()
     caches = kernel_caches(slangpy_version(), backend.key)
     modules, kernels = caches if caches else (None, None)
@@ -39,7 +51,7 @@ def open_device(backend: Backend, enable_print: bool = True) -> slangpy.Device:
     is_cuda, beside_torch = backend.name == "cuda", backend.name in ("vulkan", "d3d12") and "torch" in sys.modules
     try:
         # Some cards warn here of shader models that only Direct3D has.
-        with nullcontext() if is_cuda else current_kept(), captured_log():
+        with captured_log():
             ordinal = ordinal_of(backend.luid) if is_cuda or beside_torch else None
             shared = primary_context(ordinal) if ordinal is not None else []
             return spy.Device(
