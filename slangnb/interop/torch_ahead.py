@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from slangnb.interop.torch_shared import DeviceCall
 
 #: Elements of the largest call: beyond, the kernel takes longer than what is saved, and gradients take memory.
-MOST = 1 << 16
+MOST = 1 << 20
 _HALF = re.compile(r"\b(half(\d(x\d)?)?|float16_t\w*)\b")
 
 
@@ -63,8 +63,8 @@ class Ahead:
         call = self.call
         if self.value is not None:
             found = self.backward.run(arguments, (), call.factor, tensors)
-            # A view would refuse what a person may do to it in place.
-            return self.value(*found).clone(), Given(self.backward.chosen, *found)
+            # Not the tensor that is kept with the gradients: torch lets its result hold its graph, and so these.
+            return self.value(*found).data, Given(self.backward.chosen, *found)
         _, shape, dtype, _ = call.results[0]
         result = torch.empty(shape, dtype=dtype, device=call.device)
         found = self.backward.run(arguments, (), call.factor, (tensors, result), addresses((result,)))
@@ -91,10 +91,13 @@ class Given:
         """Give the gradients of the wanted tensors, None for the others; None at all for a seed of several numbers."""
         if seed is None or any(seed.stride()) or seed.is_neg():
             return None
-        if any(w and way is None for way, w in zip(self.ways, wanted, strict=True)):
+        places = [k for k, w in enumerate(wanted) if w]
+        given = [way(self.made, self.totals) for k in places if (way := self.ways[k]) is not None]
+        if not given or len(given) < len(places):
             return None
-        one = seed.as_strided((), ()) if seed.dim() else seed
-        # Each product has memory of its own.
-        return [
-            way(self.made, self.totals) * one if w and way else None for way, w in zip(self.ways, wanted, strict=True)
-        ]
+        # One launch multiplies all, and each product has memory of its own. Torch's optimisers stand on this function.
+        products = torch._foreach_mul(given, seed.as_strided((), ()) if seed.dim() else seed)
+        found: list[Any] = [None] * len(wanted)
+        for k, product in zip(places, products, strict=True):
+            found[k] = product
+        return found

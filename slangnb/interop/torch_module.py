@@ -109,20 +109,20 @@ class SlangModule(_Fields):
     @torch.compiler.disable  # here, and not only at the launch: each of our functions above would be a graph break
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function; positional arguments are those parameters that are not among `params`, in order."""
-        name = self._of.function.info.name
+        function, named = self._of.function, self.values()
         if len(args) > len(self._free):
             raise CallError(
-                f"{name} takes {len(self._free)} arguments beside its params, {len(args)} were given",
-                function=name,
+                f"{function.info.name} takes {len(self._free)} arguments beside its params, {len(args)} were given",
+                function=function.info.name,
                 remedy=f"they are {', '.join(self._free)}" if self._free else "pass the arguments by name",
             )
-        named = dict(zip(self._free, args, strict=False))
-        for key in kwargs:
-            if key in self._places or key in named:
-                raise CallError(f"{name}: {key!r} is given twice", function=name, argument=key)
-        if self._reduce is not None:
-            return reduced(self._of.function, self._reduce, {**self.values(), **named, **kwargs})
-        return self._of.function(**self.values(), **named, **kwargs)
+        named.update(zip(self._free, args, strict=False))
+        if not named.keys().isdisjoint(kwargs):
+            key = next(key for key in kwargs if key in named)
+            name = function.info.name
+            raise CallError(f"{name}: {key!r} is given twice", function=name, argument=key)
+        named.update(kwargs)
+        return function(**named) if self._reduce is None else reduced(function, self._reduce, named)
 
     def extra_repr(self) -> str:
         """Say which function it is."""

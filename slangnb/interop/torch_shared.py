@@ -224,13 +224,14 @@ class DeviceCall:
 
     def _placed_again(self, arguments: Sequence[Any], tensors: Sequence[Any]) -> list[Any]:
         """Do as `placed`; refuse tensors that were replaced by others since the forward pass."""
-        routes = [self.launch.routes[spot] for spot in self.spots]
-        other = replaced_paths(routes, self.kinds, tensors)
-        try:
-            if not other:
+        routes = self.launch.routes
+        if [tensor_kind(t) for t in tensors] == self.kinds:
+            try:
                 return self.placed(arguments, tensors)
-        except NotFusedError:  # the memory was given back
-            other = [route for t, route in zip(tensors, routes, strict=True) if not t.data_ptr()]
+            except NotFusedError:  # the memory was given back
+                other = [routes[spot] for spot, t in zip(self.spots, tensors, strict=True) if not t.data_ptr()]
+        else:
+            other = replaced_paths([routes[spot] for spot in self.spots], self.kinds, tensors)
         raise replaced_error(self.function.info.name, other[0])
 
     def _backward(

@@ -11,7 +11,7 @@ from slangnb.compiler.reflection import FunctionInfo, Parameter, Signature
 from slangnb.errors import CallError
 
 #: Keyword arguments that belong to SlangPy's call, not to the Slang function.
-EXTRAS = ("_result", "_thread_count", "_this")
+EXTRAS = frozenset(("_result", "_thread_count", "_this"))
 _NO_RESULT = (bool, int, float, complex, list, dict, type(None))
 
 
