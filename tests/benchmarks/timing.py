@@ -5,6 +5,7 @@ The competitors take turns in rounds, so that whatever else the machine does hit
 
 from __future__ import annotations
 
+import random
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -101,7 +102,7 @@ def race(candidates: list[Candidate], budget: float, sample: float = 0.02) -> di
         for done in range(25):
             if done >= 3 and seconds() > budget:
                 break
-            turn = done % max(1, len(candidates))  # nobody always runs after the same neighbour
-            for c in candidates[turn:] + candidates[:turn]:
+            # Nobody always runs after the same one, whose threads and caches may be warm or cold.
+            for c in random.Random(done).sample(candidates, len(candidates)):
                 times[c.name].append(_sample(c, calls[c.name]))
     return {name: Timing(statistics.median(t), min(t), len(t)) for name, t in times.items()}
