@@ -84,8 +84,7 @@ class Backward:
         """
         stored, ways = [], {}
         for out in launch.prepared.gradients:
-            g = out.given
-            path = (g.argument, *g.route[1:])
+            g, path = out.given, cls.path_of(out)
             full = (*g.held.shape, *g.leaf.type.shape)
             dtype = DTYPES[g.leaf.type.scalar]
             if out.by_sum:
@@ -98,6 +97,11 @@ class Backward:
                 raise NotFusedError(f"{g.argument!r} is a list")
         totals = [((n,) if n > 1 else (), DTYPES[scalar]) for scalar, n in launch.totals]
         return cls(function, device, launch, stored, totals, ways)
+
+    @staticmethod
+    def path_of(out: Any) -> Path:
+        """Give the place in a call whose gradient one of the launch's is."""
+        return out.given.argument, *out.given.route[1:]
 
     def run(
         self, arguments: Sequence[Any], seeds: Sequence[int], factor: float, held: Any, results: Sequence[int] = ()
@@ -129,7 +133,7 @@ class Backward:
         target.session.wait()
         for out in prepared.gradients:
             g = out.given
-            found = self.ways[(g.argument, *g.route[1:])](made, totals)
+            found = self.ways[self.path_of(out)](made, totals)
             kind = torch.float64 if found.dtype is torch.float64 else torch.float32
             sizes[g.leaf.id] = torch.linalg.vector_norm(found, 1, dtype=kind).item()
         look_at_sizes(target, self.function.info.name, prepared, sizes)

@@ -189,6 +189,8 @@ class DeviceCall:
         refuse_batched(self.function.info.name, seeds)
         self.watch.look(lambda: self._named(arguments, tensors, seen))
         at = self._placed_again(arguments, tensors)
+        if self.ahead is not None:
+            self.ahead.unasked = 0
         scaled = given.gradients(wanted, seeds[0]) if given is not None else None
         if scaled is not None:
             return scaled

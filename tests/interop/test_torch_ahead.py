@@ -135,6 +135,81 @@ def test_large_calls_go_the_usual_way(m: Any, a: Any, device: str) -> None:
     assert not ahead(m.poly, a, x)
 
 
+@pytest.fixture
+def many(device: str) -> Any:
+    from slangnb.interop.torch_ahead import MOST
+
+    return torch.linspace(-1, 1, MOST + 5, device=device).requires_grad_()
+
+
+def right(a: Any, x: Any) -> tuple[float, float, Any]:
+    """Give value and gradients of the sum of poly in float64."""
+    x = x.detach().double()
+    return float((a.item() * x * x + x).sum()), float((x * x).sum()), 2 * a.item() * x + 1
+
+
+@pytest.mark.parametrize("factor", [1.0, 3.0, 0.001, -1.0])
+def test_large_sums_give_their_gradients_along(m: Any, a: Any, many: Any, factor: float) -> None:
+    layer = sn.torch.SlangModule(m.poly, {}, reduce="sum")
+    value, da, dx = right(a, many)
+    for _ in range(4):
+        forget(a, many)
+        loss = layer(a=a, x=many)
+        (factor * loss).backward()
+        assert loss.item() == pytest.approx(value, rel=1e-6)
+        assert a.grad.item() == pytest.approx(factor * da, rel=1e-6)
+        torch.testing.assert_close(many.grad.double(), factor * dx, rtol=1e-6, atol=1e-6 * abs(factor))
+    quick = [p.found for p in m.poly.session.plans._found.values() if hasattr(p, "found")][-1]
+    assert quick.call.ahead is not None
+    assert quick.call.ahead.unasked == 0
+
+
+def test_gradients_of_large_sums_are_not_copied(m: Any, a: Any, many: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from slangnb.interop.torch_ahead import Given
+
+    layer, places, way = sn.torch.SlangModule(m.poly, {}, reduce="mean"), [], Given.gradients
+
+    def watched(self: Any, wanted: Any, seed: Any) -> Any:
+        found = way(self, wanted, seed)
+        places.append([g.data_ptr() for g in found])
+        return found
+
+    monkeypatch.setattr(Given, "gradients", watched)
+    for _ in range(4):
+        forget(a, many)
+        layer(a, many).backward()
+    assert len(places) == 2
+    assert places[-1] == [a.grad.data_ptr(), many.grad.data_ptr()]
+
+
+def test_a_graph_of_a_large_sum_twice(m: Any, a: Any, many: Any) -> None:
+    layer = sn.torch.SlangModule(m.poly, {}, reduce="sum")
+    for _ in range(3):
+        layer(a, many).backward()
+    forget(a, many)
+    loss = layer(a, many)
+    loss.backward(retain_graph=True)
+    first = many.grad
+    (other,) = torch.autograd.grad(loss, many)
+    assert torch.equal(first, other)
+    assert first.data_ptr() != other.data_ptr()
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_forward_passes_alone_stop_giving_gradients_along(m: Any, a: Any, x: Any, many: Any, large: bool) -> None:
+    layer, x = sn.torch.SlangModule(m.poly, {}, reduce="sum"), many if large else x
+    for _ in range(3):
+        layer(a, x).backward()
+    along = []
+    for _ in range(10):
+        loss = layer(a, x)
+        along.append(loss.grad_fn.given is not None)
+    assert sum(along) == (1 if large else 8)
+    assert sorted(along, reverse=True) == along
+    loss.backward()
+    assert layer(a, x).grad_fn.given is not None
+
+
 def test_some_gradients_alone_and_twice_of_one_graph(m: Any, a: Any, x: Any) -> None:
     train(m.poly, a, x)
     y = m.poly(a, x).sum()
