@@ -68,7 +68,8 @@ class SlangModule(_Fields):
         tensor that is one already is used itself, and may be shared with other modules.
     reduce : {"sum", "mean"}, optional
         Give that of the results of all elements, as a loss does. On CUDA, and on software
-        Vulkan, one kernel does it without storing them.
+        Vulkan, one kernel does it without storing them. Once `backward()` was called twice, that kernel gives the
+        gradients along: they take their memory from then on, and do not see what is written by ``x.data`` in between.
 
     Raises
     ------

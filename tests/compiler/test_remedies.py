@@ -189,6 +189,10 @@ CASES: dict[str, tuple[str, int, str, str, str]] = {
     ),
     "missing semicolon before a brace": ("float f(float x) { return x }", 2, "}", "write `;` after `x`", "float f(float x) { return x; }"),
     "missing semicolon of a field": ("struct A { float x }\nfloat f(A a) { return a.x; }", 2, "}", "write `;` after `x`", "struct A { float x; }\nfloat f(A a) { return a.x; }"),
+    "missing semicolon of a struct": ("struct A { float x; } float f(A a) { return a.x; }", 2, "f", "write `;` after the closing brace of the struct", "struct A { float x; }; float f(A a) { return a.x; }"),
+    "missing semicolon of a struct, public": ("struct A { float x() { return 1; } } public float f(float x) { return x; }", 2, "float", "write `;` after the closing brace of the struct", "struct A { float x() { return 1; } }; public float f(float x) { return x; }"),
+    "missing semicolon of a struct, attribute": ("struct A { float x; } " + DIFF + "float f(float x) { return x; }", 2, "[", "write `;` after the closing brace of the struct", "struct A { float x; }; " + DIFF + "float f(float x) { return x; }"),
+    "missing semicolon of an enum": ("enum E { A, B } [Differentiable] float f(float x) { return x; }", 2, "[", "write `;` after the closing brace of the enum", "enum E { A, B }; [Differentiable] float f(float x) { return x; }"),
     "missing semicolon before a statement": (
         "float f(float x) { x = x + 1 return x; }", 2, "return", "write `;` after `1`", "float f(float x) { x = x + 1; return x; }",
     ),

@@ -46,6 +46,7 @@ _TABLE: tuple[tuple[str, str, _Rule], ...] = (
     (r"E2\d{4}", r"", python_syntax),
     (r"E20001", r"(?<!un)expected ';'", syntax.missing_semicolon),
     (r"E20001", r"unexpected '}', expected identifier", syntax.stray_brace),
+    (r"E20001", r"unexpected .+, expected identifier", syntax.no_name),
     (r"E20001", r"unexpected (?P<found>.+), expected '(?P<wanted>[^']+)'", syntax.unexpected),
     (r"E20002", r"", syntax.syntax_error),
     (r"E20103", r"'(?P<name>\w+)'", syntax.keyword_name),

@@ -139,6 +139,8 @@ def unexpected(case: Case, match: re.Match[str]) -> str:
         return ""
     if found == "end of file":
         return f"something is not closed: add the missing `{wanted}`"
+    if remedy := _behind_a_type(case):
+        return remedy
     if re.search(r"(?:\bclass|\bstruct)\b[^;]*\}", case.before):
         return "write `;` after the closing brace of the struct"
     if wanted in ")," and found in ("'{'", "';'"):
@@ -153,6 +155,29 @@ def unexpected(case: Case, match: re.Match[str]) -> str:
         return "write the body in braces: `{ ... }`"
     if wanted in ");":
         return f"an operator{', a `,`' if wanted == ')' else ''} or a `{wanted}` is missing before this"
+    return ""
+
+
+def no_name(case: Case, _: re.Match[str]) -> str:
+    """E20001, expected identifier."""
+    return _behind_a_type(case)
+
+
+def _behind_a_type(case: Case) -> str:
+    """Say what to write if the braces of a struct end before it in the same line, maybe with a word behind them.
+
+    At the end of a line they need no `;`; within it, Slang takes what follows for the name of a variable.
+    """
+    code = case.code[: max(case.offset, 0)]
+    end = re.search(r"\}(?:[ \t]*\w+)?[ \t]*\Z", code)
+    if end is None:
+        return ""
+    depth = 0
+    for at in range(end.start(), -1, -1):
+        depth += {"}": 1, "{": -1}.get(code[at], 0)
+        if not depth:
+            found = re.search(r"\b(struct|class|enum)\b[^;{}()]*\Z", code[:at])
+            return f"write `;` after the closing brace of the {found.group(1)}" if found else ""
     return ""
 
 
@@ -251,9 +276,9 @@ def not_public(_: Case, match: re.Match[str]) -> str:
     )
 
 
-def keyword_name(_: Case, match: re.Match[str]) -> str:
+def keyword_name(case: Case, match: re.Match[str]) -> str:
     """E20103."""
-    return f"give it another name than `{match.group('name')}`"
+    return _behind_a_type(case) or f"give it another name than `{match.group('name')}`"
 
 
 def unresolved(_: Case, match: re.Match[str]) -> str:
