@@ -167,7 +167,8 @@ def test_large_sums_give_their_gradients_along(m: Any, a: Any, many: Any, factor
 def test_gradients_of_large_sums_are_not_copied(m: Any, a: Any, many: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from slangnb.interop.torch_ahead import Given
 
-    layer, places, way = sn.torch.SlangModule(m.poly, {}, reduce="mean"), [], Given.gradients
+    layer, places = sn.torch.SlangModule(m.poly, {}, reduce="mean"), []
+    way: Any = Given.gradients
 
     def watched(self: Any, wanted: Any, seed: Any) -> Any:
         found = way(self, wanted, seed)
@@ -200,13 +201,11 @@ def test_forward_passes_alone_stop_giving_gradients_along(m: Any, a: Any, x: Any
     layer, x = sn.torch.SlangModule(m.poly, {}, reduce="sum"), many if large else x
     for _ in range(3):
         layer(a, x).backward()
-    along = []
-    for _ in range(10):
-        loss = layer(a, x)
-        along.append(loss.grad_fn.given is not None)
+    losses = [layer(a, x) for _ in range(10)]
+    along = [loss.grad_fn.given is not None for loss in losses]
     assert sum(along) == (1 if large else 8)
     assert sorted(along, reverse=True) == along
-    loss.backward()
+    losses[-1].backward()
     assert layer(a, x).grad_fn.given is not None
 
 
