@@ -58,7 +58,7 @@ class Scale:
         self._stage = Stage(session.device, kernel)
 
     def run(self, arrays: Sequence[tuple[int, int]], factor: int, stream: int = 0, held: Any = None) -> None:
-        """Launch; the arguments are those of `AddressedLaunch.run`.
+        """Launch; nothing waits for it, but where it works on this process's own memory.
 
         Parameters
         ----------
