@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slangnb.devices.backend import Backend, import_slangpy, slangpy_version
@@ -36,18 +37,19 @@ def open_device(backend: Backend, enable_print: bool = True) -> slangpy.Device:
     BackendError
         If SlangPy cannot create the device.
     """
+    import_slangpy()
+    modules, kernels = kernel_caches(slangpy_version(), backend.key) or (None, None)
+    if kernels is not None:
+        free_readers(kernels)
     with ThreadPoolExecutor(1) as alone:
-        made = alone.submit(_open, backend, enable_print).result()
+        made = alone.submit(_create, backend, modules, kernels, enable_print).result()
     set_current(made)
     return made
 
 
-def _open(backend: Backend, enable_print: bool) -> slangpy.Device:
+def _create(backend: Backend, modules: Path | None, kernels: Path | None, enable_print: bool) -> slangpy.Device:
+    """Create the device, on CUDA in the context that is made current in this thread."""
     spy = import_slangpy()
-    caches = kernel_caches(slangpy_version(), backend.key)
-    modules, kernels = caches if caches else (None, None)
-    if kernels is not None:
-        free_readers(kernels)
     is_cuda, beside_torch = backend.name == "cuda", backend.name in ("vulkan", "d3d12") and "torch" in sys.modules
     try:
         # Some cards warn here of shader models that only Direct3D has.

@@ -43,13 +43,18 @@ def x(device: str) -> Any:
     return torch.tensor([0.5, -1.0, 3.0], device=device, requires_grad=True)
 
 
-def ahead(f: Any, *args: Any, reduce: str = "") -> bool:
-    """Tell whether the next forward launch gives the gradients along."""
+def prepared(f: Any, *args: Any, reduce: str = "", **kwargs: Any) -> Any:
+    """Give what was prepared for such a call."""
     from slangnb.interop.torch_quick import quick_call
 
-    quick = quick_call(f, args, {}, reduce)
+    quick = quick_call(f, args, kwargs, reduce)
     assert quick is not None
-    return quick.call.ahead is not None
+    return quick.call
+
+
+def ahead(f: Any, *args: Any) -> bool:
+    """Tell whether the next forward launch gives the gradients along."""
+    return prepared(f, *args).ahead is not None
 
 
 def forget(*tensors: Any) -> None:
@@ -159,9 +164,9 @@ def test_large_sums_give_their_gradients_along(m: Any, a: Any, many: Any, factor
         assert loss.item() == pytest.approx(value, rel=1e-6)
         assert a.grad.item() == pytest.approx(factor * da, rel=1e-6)
         torch.testing.assert_close(many.grad.double(), factor * dx, rtol=1e-6, atol=1e-6 * abs(factor))
-    quick = [p.found for p in m.poly.session.plans._found.values() if hasattr(p, "found")][-1]
-    assert quick.call.ahead is not None
-    assert quick.call.ahead.unasked == 0
+    found = prepared(m.poly, reduce="sum", a=a, x=many).ahead
+    assert found is not None
+    assert found.unasked == 0
 
 
 def test_gradients_of_large_sums_are_not_copied(m: Any, a: Any, many: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -141,8 +141,6 @@ def unexpected(case: Case, match: re.Match[str]) -> str:
         return f"something is not closed: add the missing `{wanted}`"
     if remedy := _behind_a_type(case):
         return remedy
-    if re.search(r"(?:\bclass|\bstruct)\b[^;]*\}", case.before):
-        return "write `;` after the closing brace of the struct"
     if wanted in ")," and found in ("'{'", "';'"):
         return f"write `)` before this `{found[1]}`"
     previous = re.search(r"([\w.]+|\S)\s*$", case.before)
