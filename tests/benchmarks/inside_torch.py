@@ -2,7 +2,9 @@
 
 Run ``python tests/benchmarks/inside_torch.py``. On CUDA the session and torch share the card's memory; elsewhere torch
 computes on the CPU, and slangnb on its backend. Each time is that of one of many calls in a row, with one wait at
-their end; the unit is a copy of `x` timed in the same way. Errors are against float64. Compare figures of one run only.
+their end: as many as take a tenth of a second, for after a wait torch's threads are cold, and the first steps take
+twice as long. The unit is a copy of `x` timed in the same way. Errors are against float64. Compare figures of one run
+only.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from typing import Any
 import peers
 from report import error_text, ratio, size_text, time_text
 from run import sizes_of
-from timing import Candidate, race
+from timing import Candidate, race, stopwatch
 
 import slangnb as sn
 from slangnb.runtime.current import set_session
@@ -135,23 +137,32 @@ def main(arguments: list[str]) -> int:
         steps = torch_steps(torch, f, n, device)
         if jax is not None:
             steps["JAX jit"] = jax_step(jax, n, gpu)
-        calls = 200 if n < 1 << 16 else 20 if gpu else 3
-        field, found = [], {}
+        field, found, calls = [], {}, {}
         for name, step in steps.items():
             try:
                 found[name] = errors(step(), torch, n, device)
             except (RuntimeError, ValueError, TypeError, sn.SlangNbError) as reason:
                 print(f"  {name}: {str(reason).splitlines()[0]}")
                 continue
-            field.append(Candidate(name, _many(step, calls, torch, jax, gpu)))
+            calls[name] = _calls(step, torch, jax, gpu)
+            field.append(Candidate(name, _many(step, calls[name], torch, jax, gpu)))
         times = race(field, 6.0, sample=0.05)
-        unit = times["copy of x"].least
+        each = {name: t.least / calls[name] for name, t in times.items()}
         print(f"\nN = {size_text(n)}{'':<32}time      copy  errors: value, da, dx")
-        for name, t in times.items():
-            print(f"  {name:<40} {time_text(t.least / calls):>9} {ratio(t.least / unit):>7}  {found[name]}")
+        for name, t in each.items():
+            print(f"  {name:<40} {time_text(t):>9} {ratio(t / each['copy of x']):>7}  {found[name]}")
         peers.release()
     session.close()
     return 0
+
+
+def _calls(step: Step, torch: Any, jax: Any, gpu: bool) -> int:
+    """Give how many calls take a tenth of a second; it warms up, too."""
+    few = _many(step, 4, torch, jax, gpu)
+    few()  # a call's third backward pass may go another way than the first
+    with stopwatch() as seconds:
+        few()
+    return max(3, min(500, round(0.4 / seconds())))
 
 
 def _many(step: Step, calls: int, torch: Any, jax: Any, gpu: bool) -> Callable[[], dict[str, Any]]:
