@@ -47,6 +47,8 @@ class Ahead:
         The way to the sum of the results, if that is the call's result.
     scale : Scale or None
         What multiplies large gradients on a card.
+    wanted : tuple of bool
+        Which tensors' gradients it gives.
     unasked : int
         Launches since the last backward pass.
     """
@@ -55,6 +57,7 @@ class Ahead:
     backward: Backward
     value: Way | None
     scale: Scale | None
+    wanted: tuple[bool, ...]
     unasked: int = 0
 
     @classmethod
@@ -72,12 +75,12 @@ class Ahead:
         value = None if row is None else sums_way(backward.launch, row, (), DTYPES[row.scalar])
         scale = None
         if large and call.device.type != "cpu":
-            if any(math.prod(shape) > Scale.MOST for shape, _ in backward.stored):
+            given = {backward.path_of(out): out.given for out in prepared.gradients}
+            arrays = [_array(given[path]) for path in paths if path is not None]
+            if any(count > Scale.MOST for _, count in arrays):
                 return None
-            types = {backward.path_of(out): out.given.leaf.type.scalar for out in prepared.gradients}
-            scalars = [types[path] for path in paths if path is not None]
-            scale = Scale(call.function.session, scalars, SCALARS_OF[call.results[0][2]])
-        return cls(call, backward, value, scale)
+            scale = Scale(call.function.session, arrays, SCALARS_OF[call.results[0][2]])
+        return cls(call, backward, value, scale, tuple([path is not None for path in paths]))
 
     def due(self) -> bool:
         """Tell whether a forward pass shall give gradients along: not in a loop that never asks for them."""
@@ -97,6 +100,12 @@ class Ahead:
         return result, Given(self, [found])
 
 
+def _array(gradient: Any) -> tuple[str, int]:
+    """Give the type of a gradient's numbers, and how many there are."""
+    t = gradient.leaf.type
+    return t.scalar, math.prod((*gradient.held.shape, *t.shape))
+
+
 def _is_half(call: DeviceCall) -> bool:
     """Tell whether a derivative may be of half precision: it needs its seed within the kernel, so as not to vanish."""
     target, job = call.function.target, call.launch.prepared.job
@@ -112,19 +121,19 @@ class Given:
     ahead: Ahead
     found: list[tuple[list[Any], list[Any]]]
 
-    def gradients(self, wanted: Sequence[bool], seed: Any) -> list[Any] | None:
+    def gradients(self, wanted: tuple[bool, ...], seed: Any) -> list[Any] | None:
         """Give the gradients of the wanted tensors, None for the others; None at all if the usual way must give them.
 
         Nothing refers to them any more then: torch makes them those of leaves without a copy.
         """
-        ways = self.ahead.backward.chosen
-        if seed is None or any(seed.stride()) or seed.is_neg() or [way is not None for way in ways] != list(wanted):
+        ahead = self.ahead
+        if seed is None or any(seed.stride()) or seed.is_neg() or ahead.wanted != wanted:
             return None
         try:
             made, totals = self.found.pop()  # another thread may come along
         except IndexError:
             return None
-        gradients = [None if way is None else way(made, totals) for way in ways]
+        gradients = [None if way is None else way(made, totals) for way in ahead.backward.chosen]
         self._scale([g for g in gradients if g is not None], seed.as_strided((), ()) if seed.dim() else seed)
         return gradients
 
@@ -132,7 +141,6 @@ class Given:
         """Multiply tensors in place by a tensor of one number."""
         scale, call = self.ahead.scale, self.ahead.call
         if scale is not None:
-            arrays = [(place, g.numel()) for place, g in zip(addresses(gradients), gradients, strict=True)]
-            scale.run(arrays, by.data_ptr(), raw_stream(call.device.index), (gradients, by))
+            scale.run(addresses(gradients), by.data_ptr(), raw_stream(call.device.index), (gradients, by))
         elif by.is_cuda or by.item() != 1:
             torch._foreach_mul_(gradients, by)  # one launch for all; torch's optimisers stand on this function

@@ -1,10 +1,10 @@
 """Slang functions on torch tensors, against torch itself and JAX, as a training loop runs them: nothing waits inside.
 
 Run ``python tests/benchmarks/inside_torch.py``. On CUDA the session and torch share the card's memory; elsewhere torch
-computes on the CPU, and slangnb on its backend. Each time is that of one of many calls in a row, with one wait at
-their end: as many as take a tenth of a second, for after a wait torch's threads are cold, and the first steps take
-twice as long. The unit is a copy of `x` timed in the same way. Errors are against float64. Compare figures of one run
-only.
+computes on the CPU, and slangnb on its backend. Each time is that of one of many calls in a row, with one wait at their
+end: as many as take a tenth of a second, after as many that do not count. For where torch only waits for a card its
+threads grow cold, and the next steps take up to twice as long. The unit is a copy of `x` timed in the same way. Errors
+are against float64. Compare figures of one run only.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def main(arguments: list[str]) -> int:
                 continue
             calls[name] = _calls(step, torch, jax, gpu)
             field.append(Candidate(name, _many(step, calls[name], torch, jax, gpu)))
-        times = race(field, 6.0, sample=0.05)
+        times = race(field, 10.0, sample=0.05, warm=0.1)
         each = {name: t.least / calls[name] for name, t in times.items()}
         print(f"\nN = {size_text(n)}{'':<32}time      copy  errors: value, da, dx")
         for name, t in each.items():

@@ -69,8 +69,14 @@ def stopwatch() -> Iterator[Callable[[], float]]:
     end.append(time.perf_counter())
 
 
-def _sample(candidate: Candidate, calls: int) -> float:
-    """Give the mean time of some calls in a row; their results are dropped at once, as in a training loop."""
+def _sample(candidate: Candidate, calls: int, warm: float = 0.0) -> float:
+    """Give the mean time of some calls in a row; their results are dropped at once, as in a training loop.
+
+    Before that it makes calls for some seconds that do not count.
+    """
+    with stopwatch() as seconds:
+        while seconds() < warm:
+            candidate.run()
     with stopwatch() as seconds:
         for _ in range(calls):
             candidate.run()
@@ -79,7 +85,7 @@ def _sample(candidate: Candidate, calls: int) -> float:
     return seconds() / calls
 
 
-def race(candidates: list[Candidate], budget: float, sample: float = 0.02) -> dict[str, Timing]:
+def race(candidates: list[Candidate], budget: float, sample: float = 0.02, warm: float = 0.0) -> dict[str, Timing]:
     """Time the candidates in rounds.
 
     Parameters
@@ -90,6 +96,9 @@ def race(candidates: list[Candidate], budget: float, sample: float = 0.02) -> di
         Seconds that all rounds together shall take, roughly; there are at least 3 rounds and at most 25.
     sample : float
         Seconds that one measurement shall last at least, since short ones are mostly clock and scheduler.
+    warm : float
+        Seconds of calls before each measurement: after a candidate that only waits for the device, the processor's
+        cores are asleep, and what hands its work from thread to thread would pay for that.
 
     Returns
     -------
@@ -104,5 +113,5 @@ def race(candidates: list[Candidate], budget: float, sample: float = 0.02) -> di
                 break
             # Nobody always runs after the same one, whose threads and caches may be warm or cold.
             for c in random.Random(done).sample(candidates, len(candidates)):
-                times[c.name].append(_sample(c, calls[c.name]))
+                times[c.name].append(_sample(c, calls[c.name], warm))
     return {name: Timing(statistics.median(t), min(t), len(t)) for name, t in times.items()}

@@ -169,6 +169,28 @@ def test_large_sums_give_their_gradients_along(m: Any, a: Any, many: Any, factor
     assert found.unasked == 0
 
 
+@pytest.mark.parametrize("factor", [1.0, -3.0])
+def test_the_kernel_that_scales_on_a_card(
+    session: Any, m: Any, a: Any, many: Any, factor: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from slangnb.interop import torch_ahead
+
+    if not session.host_memory:
+        pytest.skip("on a card, all large gradients are scaled by it")
+    layer = sn.torch.SlangModule(m.poly, {}, reduce="sum")
+    for _ in range(3):
+        layer(a, many).backward()
+    found = prepared(m.poly, reduce="sum", a=a, x=many).ahead
+    found.scale = torch_ahead.Scale(session, [("float", 1), ("float", many.numel())], "float")
+    monkeypatch.setattr(torch_ahead, "raw_stream", lambda index: 0)
+    monkeypatch.setattr(torch, "_foreach_mul_", None)
+    forget(a, many)
+    (factor * layer(a, many)).backward()
+    _, da, dx = right(a, many)
+    assert a.grad.item() == pytest.approx(factor * da, rel=1e-6)
+    torch.testing.assert_close(many.grad.double(), factor * dx, rtol=1e-6, atol=1e-6)
+
+
 def test_gradients_of_large_sums_are_not_copied(m: Any, a: Any, many: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from slangnb.interop.torch_ahead import Given
 

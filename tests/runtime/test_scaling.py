@@ -21,8 +21,8 @@ def test_each_number_once(session: Any, factor: float, scalars: tuple[str, ...],
     rng, by = np.random.default_rng(1), np.array([factor], TYPES[of])
     arrays = [rng.uniform(-1, 1, n).astype(TYPES[s]) for s, n in zip(scalars, (1, 5, THREADS + 7), strict=False)]
     want = [a * TYPES[s](factor) for s, a in zip(scalars, arrays, strict=True)]
-    places = [(a.ctypes.data, a.size) for a in arrays]
-    Scale(session, scalars, of).run(places, by.ctypes.data)
+    kinds = [(s, a.size) for s, a in zip(scalars, arrays, strict=False)]
+    Scale(session, kinds, of).run([a.ctypes.data for a in arrays], by.ctypes.data)
     for found, right in zip(arrays, want, strict=True):
         np.testing.assert_array_equal(found, right)
 
@@ -32,5 +32,5 @@ def test_one_leaves_all_bits(session: Any) -> None:
         pytest.skip("kernels do not reach the memory of this process")
     odd = np.array([0x7FA00001, 0x80000000, 1], np.uint32)  # a signalling NaN, -0.0, the smallest number
     before, by = odd.copy(), np.ones(1, np.float32)
-    Scale(session, ("float",), "float").run([(odd.ctypes.data, odd.size)], by.ctypes.data)
+    Scale(session, [("float", odd.size)], "float").run([odd.ctypes.data], by.ctypes.data)
     assert np.array_equal(odd, before)

@@ -38,13 +38,13 @@ void {SCALE_ENTRY}(uint3 thread : SV_DispatchThreadID, uniform uint threads, uni
 
 
 class Scale:
-    """The kernel for arrays of some types.
+    """The kernel for arrays of some types and sizes.
 
     Parameters
     ----------
     session : Session
-    scalars : sequence of str
-        Types of the arrays.
+    arrays : sequence of (str, int)
+        Types of the arrays, and how many numbers each has.
     factor : str
         Type of the number.
     """
@@ -52,18 +52,23 @@ class Scale:
     #: Numbers that an array may have: the kernel counts in 32 bits, and goes on by its threads.
     MOST = (1 << 32) - THREADS - 1
 
-    def __init__(self, session: Session, scalars: Sequence[str], factor: str) -> None:
+    def __init__(self, session: Session, arrays: Sequence[tuple[str, int]], factor: str) -> None:
         self._session = session
-        kernel = session.kernel(scale_text(tuple(scalars), factor), SCALE_ENTRY, None)
-        self._stage = Stage(session.device, kernel)
+        kernel = session.kernel(scale_text(tuple(scalar for scalar, _ in arrays), factor), SCALE_ENTRY, None)
+        self._stage = stage = Stage(session.device, kernel)
+        stage.threads = -(-min(THREADS, max(count for _, count in arrays)) // GROUP) * GROUP
+        stage.set("threads", stage.threads)
+        for k, (_, count) in enumerate(arrays):
+            stage.set(f"count_{k}", count)
+        self._values = [f"values_{k}" for k in range(len(arrays))]
 
-    def run(self, arrays: Sequence[tuple[int, int]], factor: int, stream: int = 0, held: Any = None) -> None:
+    def run(self, arrays: Sequence[int], factor: int, stream: int = 0, held: Any = None) -> None:
         """Launch; nothing waits for it, but where it works on this process's own memory.
 
         Parameters
         ----------
-        arrays : sequence of (int, int)
-            Addresses, and how many numbers lie there.
+        arrays : sequence of int
+            Addresses.
         factor : int
             The address of what they are multiplied by.
         stream : int
@@ -72,14 +77,10 @@ class Scale:
             What owns the memory.
         """
         session, stage = self._session, self._stage
-        threads = -(-min(THREADS, max(1, *(count for _, count in arrays))) // GROUP) * GROUP
         with session.entry.lock:
             if not session.entry.open:
                 session.enter()
-            stage.threads = threads
-            stage.set("threads", threads)
             stage.set("given", factor)
-            for k, (address, count) in enumerate(arrays):
-                stage.set(f"values_{k}", address)
-                stage.set(f"count_{k}", count)
+            for name, address in zip(self._values, arrays, strict=True):
+                stage.set(name, address)
             run_stages(session, [stage], session.host_memory, held, stream=stream)
