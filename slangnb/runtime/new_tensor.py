@@ -12,12 +12,12 @@ from slangnb.errors import CallError, GradientError
 from slangnb.runtime import foreign
 from slangnb.runtime.checks import called
 from slangnb.runtime.current import session as current
+from slangnb.runtime.memory import allocated
 from slangnb.runtime.teaching import teaches
 from slangnb.runtime.tensors import (
     SAME_LENGTHS,
     SCALARS,
     SLANG_NAMES,
-    check_bytes,
     check_extent,
     check_open,
     dtype_name,
@@ -165,11 +165,14 @@ def tensor(data: Any, *, grad: bool = False, dtype: Any = None, session: Session
         )
     if grad and scalar not in REAL:
         raise GradientError(f"elements of type {scalar} carry no gradient", remedy="pass dtype='float', or grad=False")
-    check_bytes(device, array.nbytes)
-    if inner:
+
+    def made() -> slangpy.Tensor:
+        if not inner:
+            return spy.Tensor.from_numpy(device, array)
         t = spy.Tensor.empty(device, shape=array.shape[:-1], dtype=f"{scalar}{inner[0]}")  # pyright: ignore[reportArgumentType]
         t.copy_from_numpy(array)
-    else:
-        t = spy.Tensor.from_numpy(device, array)
+        return t
+
+    t = allocated(device, array.nbytes, made, session.pool.clear)
     session.writes.forget(t)
-    return t.with_grads(zero=True) if grad else t
+    return allocated(device, array.nbytes, lambda: t.with_grads(zero=True), session.pool.clear) if grad else t

@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from slangnb.compiler.reflection import SCALARS, SLANG_NAMES
-from slangnb.devices.backend import is_software
 from slangnb.errors import CallError
 
 if TYPE_CHECKING:
     import slangpy
 
 SAME_LENGTHS = "give each of its lists as many numbers"
-#: A buffer of software Vulkan is smaller than this; SlangPy 0.43 refuses larger ones, or crashes.
-MOST_BYTES_SOFTWARE = 1 << 31
 
 
 def split_dtype(name: str) -> tuple[str, tuple[int, ...]]:
@@ -93,20 +90,6 @@ def packed_strides(shape: tuple[int, ...], step: int = 1) -> tuple[int, ...]:
     for n in shape[:0:-1]:
         strides.append(strides[-1] * n)
     return tuple(reversed(strides)) if shape else ()
-
-
-def check_bytes(device: slangpy.Device, size: int) -> None:
-    """Refuse a buffer that software Vulkan cannot have.
-
-    Raises
-    ------
-    CallError
-    """
-    if size >= MOST_BYTES_SOFTWARE and is_software(device.info.adapter_name):
-        raise CallError(
-            f"this needs {size / 1e9:.1f} GB in one piece; software Vulkan has less than 2.1 GB for each tensor",
-            remedy="take the data in parts, or use a machine with a graphics card",
-        )
 
 
 def extent(shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> int:

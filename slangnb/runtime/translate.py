@@ -13,7 +13,8 @@ from slangnb.compiler.source import Source
 from slangnb.errors import CallError, CompileError, Diagnostic, GradientError, SlangNbError
 from slangnb.runtime.binding import Bound
 from slangnb.runtime.checks import called, retyped, what_fits
-from slangnb.runtime.extents import unequal
+from slangnb.runtime.extents import call_shape, unequal
+from slangnb.runtime.memory import is_exhausted, making_room
 
 #: Slang's own way of writing an error; a text with it is a compiler's, not a binding's.
 COMPILER_ERROR = re.compile(r"error\[E\d+\]|nvrtc [\d.]+: .*error")
@@ -56,6 +57,13 @@ def call_error(
     if COMPILER_ERROR.search(text):
         return compile_error(text, sources)
     name = info.name
+    if is_exhausted(error):
+        sizes = " x ".join(map(str, call_shape(bound))) if bound is not None else ""
+        return CallError(
+            f"{name}: the device has not enough memory for this call{sizes and f' of {sizes} elements'}",
+            function=name,
+            remedy=making_room(),
+        )
     found = _NO_GRADIENT.search(text)
     if found:
         element = plain_name(found.group(1))

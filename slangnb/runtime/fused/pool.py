@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from slangnb.runtime.tensors import check_bytes
+from slangnb.runtime.memory import allocated
 
 if TYPE_CHECKING:
     import slangpy
@@ -41,8 +41,13 @@ class Pool:
         usage = spy.BufferUsage.unordered_access | spy.BufferUsage.shader_resource
         if memory == "device_local":
             usage |= spy.BufferUsage.shared
-        check_bytes(self._device, size)
-        return self._device.create_buffer(size=size, memory_type=getattr(spy.MemoryType, memory), usage=usage)
+        kind = getattr(spy.MemoryType, memory)
+        return allocated(
+            self._device,
+            size,
+            lambda: self._device.create_buffer(size=size, memory_type=kind, usage=usage),
+            give_back=self.clear,
+        )
 
     def buffer(self, size: int, memory: str = "device_local") -> slangpy.Buffer:
         """Give a buffer of so many bytes; its content is arbitrary. `memory` is as for `sums.storage`."""

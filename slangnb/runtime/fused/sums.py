@@ -20,7 +20,8 @@ from slangnb.runtime.fused.reduction import (
 )
 from slangnb.runtime.fused.slots import MOST_HOST_SLOTS, MOST_HOST_SLOTS_SOFTWARE
 from slangnb.runtime.fused.stage import Stage
-from slangnb.runtime.tensors import SCALARS, check_bytes
+from slangnb.runtime.memory import allocated
+from slangnb.runtime.tensors import SCALARS
 
 if TYPE_CHECKING:
     import slangpy
@@ -43,8 +44,8 @@ def storage(device: slangpy.Device, size: int, memory: str = "device_local") -> 
     import slangpy as spy
 
     usage = spy.BufferUsage.unordered_access | spy.BufferUsage.shader_resource
-    check_bytes(device, size)
-    return device.create_buffer(size=max(size, 4), memory_type=getattr(spy.MemoryType, memory), usage=usage)
+    kind, size = getattr(spy.MemoryType, memory), max(size, 4)
+    return allocated(device, size, lambda: device.create_buffer(size=size, memory_type=kind, usage=usage))
 
 
 def table(device: slangpy.Device, numbers: np.ndarray | list[int]) -> slangpy.Buffer:
