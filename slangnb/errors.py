@@ -223,6 +223,16 @@ class BackendError(SlangNbError):
     """A backend, a driver or a device is missing, broken or interrupted."""
 
 
+class Interrupted(KeyboardInterrupt):
+    """The stop button, pressed while the device worked: a notebook shows its words, not the frames of this package."""
+
+    def _render_traceback_(self) -> list[str]:
+        """Hook of IPython: the lines to show in place of a Python traceback."""
+        name = KeyboardInterrupt.__name__
+        said = _wrapped(f"{name}: {self}")[len(name) :]
+        return (_paint(name, "error", _shell_colours()[0]) + said).splitlines()
+
+
 class GradientWarning(UserWarning):
     """A gradient that may be wrong, or that is zero or not finite; said once, with the likely cause."""
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -136,8 +137,20 @@ def check_names(callee: Callee, names: tuple[str, ...] | None, of: str = "wrt") 
                 f"{callee.name} has no parameter {name!r}",
                 function=callee.name,
                 argument=name,
-                remedy=f"{of} may name {', '.join(known)}",
+                remedy=_separate(name, known, of) or f"{of} may name {', '.join(known)}",
             )
+
+
+def _separate(name: str, known: Sequence[str], of: str) -> str:
+    """Say how to write several names that came as one text.
+
+    Examples
+    --------
+    >>> _separate("p, r", ["p", "q", "r"], "wrt"), _separate("s", ["p", "q", "r"], "wrt")
+    ("write wrt=('p', 'r')", '')
+    """
+    parts = tuple(re.findall(r"\w+", name))
+    return f"write {of}={parts}" if len(parts) > 1 and set(parts) <= set(known) else ""
 
 
 def warn_of_plain_structs(callee: Callee, target: Target) -> None:

@@ -107,6 +107,13 @@ def wait_for(progress: Fences, mark: int, software: bool) -> None:
             pause = min(0.01, pause * 1.1)
 
 
+#: What the stop button leaves behind.
+STOPPED = (
+    "nobody waits for the device any more, and it still runs the kernel; wait until it ends, or restart the notebook's "
+    "kernel if it never does"
+)
+
+
 def still_busy() -> BackendError:
     """Say that a kernel still runs whose wait was stopped."""
     return BackendError(

@@ -111,6 +111,7 @@ def check_value(
             )
         if not mapped:
             check_inner(function, argument, t, value)
+            check_rank(function, argument, t, value)
     elif t.kind == "tensor" and isinstance(value, np.ndarray | list | tuple):
         raise refuse(f"{argument!r} is {called(value)}, but the parameter is {t.name}", retyped(argument, t))
     elif isinstance(value, np.ndarray):
@@ -205,18 +206,20 @@ def _sizes(wanted: tuple[int, ...]) -> str:
     return str(wanted) if len(wanted) > 1 else str(*wanted)
 
 
-def turned(array: str, shape: tuple[int, ...], wanted: tuple[int, ...], behind: str = "") -> str:
-    """Say how to give an array the last dimensions that a parameter needs; `behind` closes what `array` opens.
+def turned(array: str, shape: tuple[int, ...], wanted: tuple[int, ...], made: str = "{}") -> str:
+    """Say how to give an array the last dimensions that a parameter needs; `made` writes what is made of it.
 
     Examples
     --------
     >>> turned("v", (3, 5), (3,)), turned("v", (6,), (3,)), turned("v", (5, 4), (3,))
     ('pass v.T', 'pass v.reshape(-1, 3)', 'give it a shape that ends with (3,)')
+    >>> turned("v", (2, 8, 8), (2,), "sn.tensor({})")
+    'pass sn.tensor(np.moveaxis(v, 0, -1))'
     """
-    if len(shape) == 2 and len(wanted) == 1 and shape[0] == wanted[0]:
-        return f"pass {array}.T{behind}"
+    if len(shape) > 1 and len(wanted) == 1 and shape[0] == wanted[0]:
+        return "pass " + made.format(f"{array}.T" if len(shape) == 2 else f"np.moveaxis({array}, 0, -1)")
     if len(shape) == 1 and shape[0] and shape[0] % math.prod(wanted) == 0:
-        return f"pass {array}.reshape(-1, {', '.join(map(str, wanted))}){behind}"
+        return "pass " + made.format(f"{array}.reshape(-1, {', '.join(map(str, wanted))})")
     return f"give it a shape that ends with {wanted}"
 
 
@@ -233,8 +236,27 @@ def check_inner(function: str, argument: str, t: TypeInfo, value: slangpy.Tensor
             f"dimension{'s' * (len(wanted) > 1)} to be {_sizes(wanted)}",
             function=function,
             argument=argument,
-            remedy=turned(f"sn.tensor({argument}.to_numpy()", shape, wanted, ")"),
+            remedy=turned(f"{argument}.to_numpy()", shape, wanted, "sn.tensor({})"),
         )
+
+
+def check_rank(function: str, argument: str, t: TypeInfo, value: slangpy.Tensor, exactly: bool = False) -> None:
+    """Refuse a tensor with fewer dimensions than the tensor parameter that it is bound to, or with more.
+
+    Raises
+    ------
+    CallError
+    """
+    dims, element = len(value.shape.as_tuple()), value.dtype.full_name
+    if t.kind != "tensor" or element != t.element or dims == t.dims or (dims > t.dims and not exactly):
+        return
+    given = f"a {dims}-dimensional tensor of {plain_name(element)}"
+    raise CallError(
+        f"{function}: {argument!r} is {given}, but the parameter is {t.name}",
+        function=function,
+        argument=argument,
+        remedy=f"pass a tensor of {t.dims} dimension{'s' * (t.dims != 1)}",
+    )
 
 
 def _check_number(refuse: Any, argument: str, t: TypeInfo, value: float) -> None:

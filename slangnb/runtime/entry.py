@@ -6,7 +6,8 @@ from threading import RLock, local
 from typing import TYPE_CHECKING, Any
 
 from slangnb.devices.cuda import make_current, set_current, watched_context
-from slangnb.devices.waiting import fences, still_busy, wait_for
+from slangnb.devices.waiting import STOPPED, fences, still_busy, wait_for
+from slangnb.errors import Interrupted
 
 if TYPE_CHECKING:
     import slangpy
@@ -76,14 +77,18 @@ class Entry:
         try:
             wait_for(self._fences, mark, self._software)
         except KeyboardInterrupt:
-            self.stopped(held)
-            raise
+            raise self.stopped(held) from None
 
-    def stopped(self, held: Any) -> None:
-        """Take note that nobody waits for what the device was given, and keep the memory that it works on."""
+    def stopped(self, held: Any) -> Interrupted:
+        """Take note that nobody waits for what the device was given, and keep the memory that it works on.
+
+        Gives what to raise.
+        """
         self._held = (self._held, held) if self.busy() else held
         self._stopped = self._fences.mark()
         self.shut()
+        done = self._fences.passed(self._stopped)
+        return Interrupted("the device is done with what it was given" if done else STOPPED)
 
     def busy(self) -> bool:
         """Tell whether the device still runs a kernel whose wait was stopped."""

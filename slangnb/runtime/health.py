@@ -27,6 +27,10 @@ NOT_FINITE = (
     "likely NaN in an argument, a log, sqrt or division at 0, a pow of a negative number, or an overflow; also in the "
     "branch of `c ? a : b` that was not taken: write it as an if"
 )
+NO_VALUE = (
+    "likely NaN in an argument, an overflow, or a log or sqrt of a negative number, whose derivatives are numbers in "
+    "Slang, and mean nothing"
+)
 #: Terms that float atomics add without an error worth a word: measured 4e-4 at 2^20.
 MOST_TERMS = 1 << 14
 #: Ones that a float counts; it stays there.
@@ -44,7 +48,11 @@ ALL_ZERO = (
 
 def look(target: Target, function: str, prepared: Prepared, ran: Ran) -> None:
     """Warn if a gradient is not finite, or is zero for all of several elements; once for each argument."""
-    look_at_sizes(target, function, prepared, {row.leaf: ran.sums[row.id] for row in prepared.sizes})
+    sizes = {row.leaf: ran.sums[row.id] for row in prepared.sizes}
+    look_at_sizes(target, function, prepared, sizes)
+    values = [ran.sums[row.id] for row in prepared.values]
+    if all(map(math.isfinite, sizes.values())) and not all(map(math.isfinite, values)):
+        warn_once(target, f"{function}: its value is not finite; {NO_VALUE}")
     prepared.looks += 1
     if prepared.looks & (prepared.looks - 1):
         return  # to read a tensor costs a wait: calls 1, 2, 4, 8 and so on show what stays wrong

@@ -85,7 +85,9 @@ def _with_arrays(function: str, argument: str, t: TypeInfo, value: Any) -> Any:
             f"{function}: {of}{argument!r} has {array.shape[-1]} elements, but {plain_name(t.name)} needs {inner[0]}",
             function=function,
             argument=argument,
-            remedy=f"write {'lists of ' * (array.ndim > 1)}{inner[0]} numbers",
+            remedy=f"write np.stack({argument}, axis=-1)"
+            if array.ndim > 1 and len(value) == inner[0]
+            else f"write {'lists of ' * (array.ndim > 1)}{inner[0]} numbers",
         )
     return array
 

@@ -87,11 +87,11 @@ class Target:
         if self.broken is not None:
             raise self.broken.again()
         if self.loaded is None:
-            name = self.info.name
+            name, now = self.info.name, ", ".join(self.owner)
             raise CallError(
                 f"{name} is no longer defined in {self.module}",
                 function=name,
-                remedy="run the cell that defines it again",
+                remedy=f"it has {now} now" if now else "run the cell that defines it again",
             )
         return self.loaded
 

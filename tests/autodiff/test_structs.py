@@ -255,8 +255,36 @@ def test_the_callers_gradient_is_left_alone(module: Any) -> None:
 
 def test_tensors_without_gradient(module: Any) -> None:
     assert run(module.fixed, indexed(), 2.0, INDEX) == (32.0, {"s": 32.0})
-    with pytest.raises(sn.GradientError, match="'t': it has type Tensor<float, 1>, which has no derivative"):
+    with pytest.raises(sn.GradientError, match="'t': it has type Tensor<float, 1>, which has no derivative") as error:
         sn.grad(module.fixed, "t")(indexed(), 2.0, INDEX)
+    assert error.value.remedy == "declare it as `IDiffTensor<float, 1> t`, or leave it out of wrt"
+
+
+@pytest.mark.parametrize(
+    ("declared", "remedy"),
+    [
+        ("int k", "declare it as `float k`, or leave it out of wrt"),
+        ("uint3 k", "declare it as `float3 k`, or leave it out of wrt"),
+        ("no_diff float k", "leave it out of wrt, or take `no_diff` away from where it is declared"),
+        ("bool k", "leave it out of wrt"),
+    ],
+)
+def test_what_to_declare_for_a_gradient(session: Any, declared: str, remedy: str) -> None:
+    m = session.compile(f"[Differentiable] float f({declared}, float x) {{ return x; }}", name="m")
+    with pytest.raises(sn.GradientError, match="no gradient for 'k'") as error:
+        sn.grad(m.f, "k")([1, 2, 3] if "3" in declared else True if "bool" in declared else 1, 2.0)
+    assert error.value.remedy == remedy
+
+
+def test_tensors_of_too_few_dimensions(module: Any) -> None:
+    m = module._session.compile("import slangpy; float at(int i, Tensor<float, 2> t) { return t[i, 0]; }", name="m")
+    t = sn.tensor([[1, 2], [3, 4]], dtype="float")
+    assert m.at([0, 1], t, _result="numpy").tolist() == [1.0, 3.0]
+    with pytest.raises(
+        sn.CallError, match="'t' is a 1-dimensional tensor of float, but .* is Tensor<float, 2>"
+    ) as error:
+        m.at([0, 1], sn.tensor([1.0, 2.0]))
+    assert error.value.remedy == "pass a tensor of 2 dimensions"
 
 
 def test_concrete_diff_tensor(module: Any) -> None:

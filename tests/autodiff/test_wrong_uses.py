@@ -84,6 +84,11 @@ TAKES = "grad takes a function of a Slang module, not"
             NAME_X.format("grad", "a", "a=..., x=..."),
         ),
         (
+            lambda m: sn.grad(m.scale, wrt="a, x")(2.0, ONES),
+            "scale has no parameter 'a, x'",
+            "write wrt=('a', 'x')",
+        ),
+        (
             lambda m: sn.grad(m.scale, wrt=()),
             "grad: wrt is empty, so nothing is differentiated",
             NAME_X.format("grad", "x", "a=..., x=..."),

@@ -163,6 +163,14 @@ def test_008_nan_is_said(session: Any) -> None:
     close(sn.jvp(m.softplus008, {"x": x}, {"x": 1.0})[1][:2], SIGMOID[:2])
 
 
+@pytest.mark.parametrize("call", ["sqrt(x)", "log(x)"])
+def test_a_value_that_is_none_is_said_beside_its_finite_gradient(session: Any, call: str) -> None:
+    f = sn.value_and_grad(session.compile(f"[Differentiable] float f(float x) {{ return {call}; }}").f)
+    with pytest.warns(sn.GradientWarning, match="f: its value is not finite; .* log or sqrt of a negative number"):
+        value, grads = f(f32(-1, 1))
+    assert np.isnan(value) and np.isfinite(grads["x"]).all()
+
+
 def test_008_branch(session: Any) -> None:
     f, x = session.compile(SOFTPLUS).safe008, f32(-1, 0.5, 100)
     with warnings.catch_warnings():

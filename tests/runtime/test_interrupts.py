@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import slangnb as sn
+from slangnb.errors import Interrupted
 from slangnb.runtime import entry
 from slangnb.runtime.fused import stage
 from slangnb.runtime.fused.stage import Stage
@@ -68,8 +70,10 @@ def test_a_second_stop_keeps_the_memory_of_the_first(session: Any, monkeypatch: 
         patch.setattr(entry, "wait_for", stopped)
         patch.setattr(type(session.entry._fences), "passed", lambda self, mark: False)
         for held in ("first", "second"):
-            with pytest.raises(KeyboardInterrupt):
+            with pytest.raises(Interrupted, match="it still runs the kernel") as error:
                 session.wait(held=held)
+            shown = " ".join(error.value._render_traceback_())
+            assert re.sub(r"\x1b\[\d+m|\s+", " ", shown).split()[:3] == ["KeyboardInterrupt", ":", "nobody"]
         assert session.entry._held == ("first", "second")
         with pytest.raises(sn.BackendError, match="still runs"):
             session.enter()

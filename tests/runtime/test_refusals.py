@@ -104,6 +104,26 @@ def zeros(*shape: int) -> Any:
         (lambda m: m.turn(zeros(3, 5)), f"turn: 'v' has shape (3, 5), {NEEDS_3}", "pass v.T"),
         (lambda m: m.turn(zeros(6)), f"turn: 'v' has shape (6,), {NEEDS_3}", "pass v.reshape(-1, 3)"),
         (
+            lambda m: m.turn(zeros(3, 4, 5)),
+            f"turn: 'v' has shape (3, 4, 5), {NEEDS_3}",
+            "pass np.moveaxis(v, 0, -1)",
+        ),
+        (
+            lambda m: m.turn(sn.tensor(zeros(3, 4, 5))),
+            f"turn: 'v' has shape (3, 4, 5), {NEEDS_3}",
+            "pass sn.tensor(np.moveaxis(v.to_numpy(), 0, -1))",
+        ),
+        (
+            lambda m: m.turn([[1, 2], [3, 4], [5, 6]]),
+            "turn: a row of 'v' has 2 elements, but float3 needs 3",
+            "write np.stack(v, axis=-1)",
+        ),
+        (
+            lambda m: m.turn([[1, 2], [3, 4]]),
+            "turn: a row of 'v' has 2 elements, but float3 needs 3",
+            "write lists of 3 numbers",
+        ),
+        (
             lambda m: m.turn(zeros(5, 4)),
             f"turn: 'v' has shape (5, 4), {NEEDS_3}",
             "give it a shape that ends with (3,)",

@@ -94,8 +94,9 @@ def test_functions_are_updated_in_place(session: Any) -> None:
     session.compile("float f(float x) { return x + 5; }", "in_place")
     assert f(1.0) == 6.0 and mapped(x).tolist() == [5.0, 5.0]
     session.compile("float g(float x) { return x; }", "in_place")
-    with pytest.raises(sn.CallError, match="f is no longer defined in in_place"):
+    with pytest.raises(sn.CallError, match="f is no longer defined in in_place") as error:
         f(1.0)
+    assert error.value.remedy == "it has g now"
 
 
 def test_a_failed_edit_changes_nothing(session: Any) -> None:

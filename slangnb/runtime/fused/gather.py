@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slangnb.compiler.reflection import PLAIN_KINDS, REAL, Parameter, TypeInfo, plain_name
+from slangnb.compiler.reflection import PLAIN_KINDS, REAL, Parameter, TypeInfo, declare, plain_name
 from slangnb.errors import CallError, GradientError
 from slangnb.runtime.binding import Bound, Slot
-from slangnb.runtime.checks import check_value, retyped
+from slangnb.runtime.checks import check_rank, check_value, retyped
 from slangnb.runtime.fused.access import broadcast_shape, broadcasts, check_shared, numbered, with_access
 from slangnb.runtime.fused.given import Gathered, Given, GivenTensor
 from slangnb.runtime.fused.job import Argument, Leaf, Output, outputs_of
@@ -124,14 +125,28 @@ def _is_wanted(function: str, p: Parameter, wrt: tuple[str, ...] | None) -> bool
             f"{function}: no gradient for {p.name!r}: it is an output", function=function, argument=p.name
         )
     if not derivable:
-        plain = p.type.kind == "struct" and not p.no_diff
         raise GradientError(
             f"{function}: no gradient for {p.name!r}: it {p.why_not}",
             function=function,
             argument=p.name,
-            remedy=f"declare it as `struct {p.type.name} : IDifferentiable`" if plain else "leave it out of wrt",
+            remedy=_derivable(p),
         )
     return True
+
+
+def _derivable(p: Parameter) -> str:
+    """Say how to declare a parameter so that it has a gradient."""
+    t, out = p.type, "leave it out of wrt"
+    if p.no_diff:
+        return f"{out}, or take `no_diff` away from where it is declared"
+    if t.kind == "struct":
+        return f"declare it as `struct {t.name} : IDifferentiable`"
+    if t.kind == "tensor" and t.access == "read" and t.scalar == "float":
+        return f"declare it as `IDiffTensor<{plain_name(t.element)}, {t.dims}> {p.name}`, or {out}"
+    if t.kind in PLAIN_KINDS and t.scalar in ("int", "uint"):
+        real = declare(replace(t, name=re.sub(r"u?int", "float", t.name), scalar="float"), p.name)
+        return f"declare it as `{real}`, or {out}"
+    return out
 
 
 def _leaves(
@@ -211,15 +226,14 @@ def _tensor(
         raise NotFusedError(f"{p.name!r} is a {type(value).__name__} for {plain_name(t.name)}")
     check_device(value, device, function, p.name)
     check_extent(value, f"{function}: {p.name!r}")
-    if value.dtype.full_name != t.element or len(value.shape.as_tuple()) != t.dims:
+    check_rank(function, p.name, t, value, exactly=True)
+    if value.dtype.full_name != t.element:
         raise CallError(
             f"{function}: {p.name!r} is a {len(value.shape.as_tuple())}-dimensional tensor of "
             f"{plain_name(value.dtype.full_name)}, but the parameter is {t.name}",
             function=function,
             argument=p.name,
-            remedy=retyped(p.name, t)
-            if value.dtype.full_name != t.element
-            else f"pass a tensor of {t.dims} dimension{'s' * (t.dims != 1)}",
+            remedy=retyped(p.name, t),
         )
     if t.carries_gradient and t.scalar == "double":
         raise GradientError(

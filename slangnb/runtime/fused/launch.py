@@ -113,6 +113,8 @@ class Prepared:
         self.bytes = sum(8 * self.count * len(g.leaf.parts) for g in self.given if not g.leaf.shared)
         #: The rows that tell what is odd about a gradient.
         self.sizes = [r for r in self.sums.rows.all if r.kind == "size"]
+        #: The row of the value, if it is asked for.
+        self.values = [r for r in self.sums.rows.all if r.kind == "value"]
         #: Whether the gradients of this kind of call were looked at.
         self.looked = False
         #: How often they were.

@@ -134,5 +134,4 @@ def run_stages(
         if waits:
             session.wait(number, held)
     except KeyboardInterrupt:
-        session.entry.stopped(held)
-        raise
+        raise session.entry.stopped(held) from None
