@@ -280,9 +280,7 @@ def test_tensors_of_too_few_dimensions(module: Any) -> None:
     m = module._session.compile("import slangpy; float at(int i, Tensor<float, 2> t) { return t[i, 0]; }", name="m")
     t = sn.tensor([[1, 2], [3, 4]], dtype="float")
     assert m.at([0, 1], t, _result="numpy").tolist() == [1.0, 3.0]
-    with pytest.raises(
-        sn.CallError, match="'t' is a 1-dimensional tensor of float, but .* is Tensor<float, 2>"
-    ) as error:
+    with pytest.raises(sn.CallError, match=r"'t' is a 1-dimensional tensor of float, but .* Tensor<float, 2>") as error:
         m.at([0, 1], sn.tensor([1.0, 2.0]))
     assert error.value.remedy == "pass a tensor of 2 dimensions"
 
