@@ -62,6 +62,7 @@ class Guard:
         self._process: subprocess.Popen[bytes] | None = None
         self._answers: queue.Queue[tuple[str, str] | None] = queue.Queue()
         self._ready = False
+        self._turn = threading.RLock()  # an answer belongs to the one request that was made
 
     @property
     def pid(self) -> int | None:
@@ -87,7 +88,7 @@ class Guard:
         threading.Thread(target=_listen, args=(self._process, self._answers), daemon=True).start()
 
     def check(self, request: dict[str, Any]) -> Verdict:
-        """Have the child compile `request`, and say how that went.
+        """Have the child compile `request`, and say how that went; threads take turns.
 
         Parameters
         ----------
@@ -102,6 +103,10 @@ class Guard:
         KeyboardInterrupt
             If the person stops the cell; the child is stopped too.
         """
+        with self._turn:
+            return self._checked(request)
+
+    def _checked(self, request: dict[str, Any]) -> Verdict:
         self.start()
         if not self._ready:
             verdict = self._wait(START_SECONDS)
@@ -118,7 +123,7 @@ class Guard:
             process.stdin.flush()
         except OSError:  # killed from outside between two requests: a new child answers
             self._stop()
-            return self.check(request)
+            return self._checked(request)
         verdict = self._wait(self.seconds)
         if verdict.outcome in ("ok", "error") and self._size() > IDLE_LIMIT_BYTES:
             self._stop()

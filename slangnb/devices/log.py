@@ -8,9 +8,10 @@ import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ class _LogFile:
 
     output: slangpy.LoggerOutput
     read: int
+    turn: RLock = field(default_factory=RLock)
 
     @classmethod
     @cache
@@ -88,16 +90,18 @@ def warnings_in(log: str) -> str:
 def captured_log() -> Iterator[Messages]:
     """Collect what SlangPy logs, instead of letting it reach the console with colour codes in it.
 
-    The outputs that were there before come back at the end.
+    The outputs that were there before come back at the end. Threads take turns: there is one log, and the compiler is
+    not made for several.
     """
     import slangpy as spy
 
     file, logger = _LogFile.of_this_process(), spy.Logger.get()
-    before = spy.Logger(use_default_outputs=False)
-    before.use_same_outputs(logger)
-    logger.remove_all_outputs()
-    logger.add_output(file.output)
-    try:
-        yield Messages(file)
-    finally:
-        logger.use_same_outputs(before)
+    with file.turn:
+        before = spy.Logger(use_default_outputs=False)
+        before.use_same_outputs(logger)
+        logger.remove_all_outputs()
+        logger.add_output(file.output)
+        try:
+            yield Messages(file)
+        finally:
+            logger.use_same_outputs(before)

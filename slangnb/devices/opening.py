@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from slangnb.devices.backend import Backend, import_slangpy, slangpy_version
@@ -41,8 +41,21 @@ def open_device(backend: Backend, enable_print: bool = True) -> slangpy.Device:
     modules, kernels = kernel_caches(slangpy_version(), backend.key) or (None, None)
     if kernels is not None:
         free_readers(kernels)
-    with ThreadPoolExecutor(1) as alone:
-        made = alone.submit(_create, backend, modules, kernels, enable_print).result()
+    found: list[slangpy.Device | BackendError] = []
+
+    def make() -> None:
+        try:
+            found.append(_create(backend, modules, kernels, enable_print))
+        except BackendError as error:  # raised again where it is waited for
+            found.append(error)
+
+    # No executor: one cannot be made any more once the main thread has ended.
+    alone = Thread(target=make, daemon=True)
+    alone.start()
+    alone.join()
+    made = found[0]
+    if isinstance(made, BackendError):
+        raise made
     set_current(made)
     return made
 

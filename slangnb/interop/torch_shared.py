@@ -184,6 +184,7 @@ class DeviceCall:
     ) -> list[Any]:
         """Give the gradients of the wanted tensors, None for the others; `given` is what the forward launch gave."""
         target = self.function.target
+        target.require()
         if target.version != self.version:
             raise compiled_again(self.function.info.name)
         refuse_batched(self.function.info.name, seeds)
@@ -194,6 +195,8 @@ class DeviceCall:
         scaled = given.gradients(wanted, seeds[0]) if given is not None else None
         if scaled is not None:
             return scaled
+        if given is not None:
+            given.found.clear()  # a result that is kept would keep them
         if not target.session.entered:  # torch's backward passes run in threads of its own
             target.session.enter()
         marks, held = [], []

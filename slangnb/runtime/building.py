@@ -79,7 +79,7 @@ class Builder:
             except slangpy_errors() as error:
                 self._failed[unit.module] = compile_error(str(error), self.sources, self.graph.names(unit))
                 raise self._failed[unit.module] from error
-        self._logs[unit.module] = log.text()
+            self._logs[unit.module] = log.text()
         self._refuse_missing_returns(unit, self._said(unit))
         self._built[unit.module] = loaded, reflect(loaded, unit.source.text, unit.source.first_line)
         self.warn(unit)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from threading import RLock
 
 from slangnb.compiler.graph import Graph, Unit
 from slangnb.compiler.resolving import Resolver, opened, read_file
@@ -28,6 +29,8 @@ class Library:
 
     def __init__(self, make: Callable[[str, str], Module]) -> None:
         self.graph = Graph()  # what is compiled, and what imports what
+        #: Held by who compiles: threads take turns.
+        self.turn = RLock()
         self._resolver = Resolver(self.graph, self._need_file)
         self._make = make
         self._modules: dict[str, Module] = {}
@@ -61,11 +64,13 @@ class Library:
 
     def compile(self, source: Source, name: str | None, include: tuple[Path, ...], force: bool) -> Module:
         """Compile a cell; see `Session.compile`."""
-        return self._warned(self._install(self._resolver.unit(source, name, include), name is not None, force))
+        with self.turn:
+            return self._warned(self._install(self._resolver.unit(source, name, include), name is not None, force))
 
     def load(self, file: Path, force: bool) -> Module:
         """Compile a file; see `Session.load`."""
-        return self._warned(self._load(file, force))
+        with self.turn:
+            return self._warned(self._load(file, force))
 
     def _load(self, file: Path, force: bool) -> Module:
         with opened(file, self._reading):

@@ -264,7 +264,8 @@ class Session:
         CompileError
             If the compiler reports an error, crashes, or gives no answer.
         """
-        return self._library.builder.kernel(text, entry, self.units_of(owner) if owner else [])
+        with self._library.turn:
+            return self._library.builder.kernel(text, entry, self.units_of(owner) if owner else [])
 
     def wait(self, submitted: int | None = None, held: Any = None) -> None:
         """Wait for the device, or for one submission; see `Entry.wait`."""

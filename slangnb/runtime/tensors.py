@@ -136,7 +136,8 @@ def check_device(t: slangpy.Tensor, device: slangpy.Device, function: str, name:
             f"{function}: {name!r} lives on another device ({t.device.info.adapter_name})",
             function=function,
             argument=name,
-            remedy=f"copy it to this session's device: {name} = sn.tensor({name})",
+            remedy=f"copy it to this session's device: sn.tensor({name}); for another session s than the current one "
+            f"sn.tensor({name}, session=s)",
         )
 
 

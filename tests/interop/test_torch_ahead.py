@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import warnings
+import weakref
 from typing import Any
 
 import pytest
@@ -189,6 +191,37 @@ def test_the_kernel_that_scales_on_a_card(
     _, da, dx = right(a, many)
     assert a.grad.item() == pytest.approx(factor * da, rel=1e-6)
     torch.testing.assert_close(many.grad.double(), factor * dx, rtol=1e-6, atol=1e-6)
+    minus = torch._neg_view(torch.tensor(factor))  # its memory holds the other sign
+    (only,) = torch.autograd.grad(layer(a, many), a, minus)
+    assert only.item() == pytest.approx(-factor * da, rel=1e-6)
+    both = torch.autograd.grad(layer(a, many), (a, many), minus)
+    assert both[0].item() == pytest.approx(-factor * da, rel=1e-6)
+
+
+def test_gradients_along_live_no_longer_than_they_are_needed(m: Any, a: Any, x: Any) -> None:
+    layer = sn.torch.SlangModule(m.poly, {}, reduce="sum")
+    for _ in range(3):
+        layer(a, x).backward()
+    gc.disable()
+    loss = layer(a, x)
+    given = weakref.ref(loss.grad_fn.given)
+    del loss
+    gone = given() is None
+    gc.enable()
+    assert gone  # at once: a loop of forward passes would fill the card until the garbage is collected
+    train(m.poly, a, x)
+    y = m.poly(a, x)
+    (y * torch.ones_like(y)).sum().backward()  # the usual way
+    assert y.grad_fn.given.found == []
+
+
+def test_a_closed_session_is_said(session: Any) -> None:
+    own = sn.Session(session.backend.key, guard=False)
+    x = torch.ones(3, device="cuda" if session.backend.name == "cuda" else "cpu", requires_grad=True)
+    y = own.compile(SOURCE, name="m").root(x).sum()
+    own.close()
+    with pytest.raises(sn.BackendError, match="this session is closed"):
+        y.backward()
 
 
 def test_gradients_of_large_sums_are_not_copied(m: Any, a: Any, many: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import slangnb as sn
+from slangnb.runtime.fused.pool import Pool
 from slangnb.runtime.memory import MOST_BYTES_SOFTWARE, allocated, check_bytes, making_room
 
 REFUSED = "m_device->rhi_device()->createBuffer(rhi_desc, nullptr, ...) failed with error: -2147467259 (SLANG_FAIL)"
@@ -50,6 +52,32 @@ def test_room_is_made_by_what_is_kept_for_later() -> None:
     card: Any = Card()
     assert allocated(card, 8, card.make, card.give_back) == "made"
     assert card.done == ["make", "give back", "wait", "make"]
+
+
+def test_the_pool_lets_go_of_what_is_free(session: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = Pool(session.device)
+    first = pool.buffer(1 << 12)
+    seen = weakref.ref(first) if hasattr(first, "__weakref__") else None
+    del first
+    kept = [len(of) for of in pool._kept.values()]
+    make, calls = pool._device, []
+
+    class Full:
+        info = make.info
+
+        def create_buffer(self, **given: Any) -> Any:
+            calls.append(sum(len(of) for of in pool._kept.values()))
+            if len(calls) == 1:
+                raise RuntimeError(REFUSED)
+            return make.create_buffer(**given)
+
+        def wait(self) -> None:
+            make.wait()
+
+    monkeypatch.setattr(pool, "_device", Full())
+    assert pool.buffer(1 << 13).size == 1 << 13
+    assert seen is None or seen() is None
+    assert (kept, calls) == ([1], [1, 0])
 
 
 def test_no_room_is_said_with_the_size() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from threading import Lock
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -35,24 +36,29 @@ class Plans:
 
     def __init__(self) -> None:
         self._found: OrderedDict[Hashable, Any] = OrderedDict()
+        self._turn = Lock()
 
     def get(self, key: Hashable, make: Callable[[], P]) -> P:
         """Give the launch for a key, made now if need be."""
-        found = self._found.get(key)
-        if found is None:
-            found = make()
-            self._found[key] = found
+        with self._turn:
+            found = self._found.get(key)
+            if found is not None:
+                self._found.move_to_end(key)
+                return found
+        made, dropped = make(), []  # it may compile; and what goes may run anything when it ends
+        with self._turn:
+            self._found[key] = made
             kept = sum(p.bytes for p in self._found.values())
             while len(self._found) > 1 and (len(self._found) > MOST_PLANS or kept > MOST_BYTES):
-                _, dropped = self._found.popitem(last=False)
-                kept -= dropped.bytes
-        else:
-            self._found.move_to_end(key)
-        return found
+                dropped.append(self._found.popitem(last=False)[1])
+                kept -= dropped[-1].bytes
+        return made
 
     def clear(self) -> None:
         """Forget all."""
-        self._found.clear()
+        with self._turn:
+            gone, self._found = self._found, OrderedDict()
+        del gone
 
 
 def kind_of(value: Any) -> Hashable:
