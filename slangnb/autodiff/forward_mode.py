@@ -15,9 +15,11 @@ import numpy as np
 from slangnb.autodiff.assemble import results
 from slangnb.autodiff.callee import Callee
 from slangnb.autodiff.transforms import prepare
+from slangnb.compiler.reflection import PLAIN_KINDS, SCALARS
 from slangnb.errors import GradientError
 from slangnb.runtime.function import Function
-from slangnb.runtime.fused.audit_judge import POW_OF_NEGATIVE, POW_REMEDY
+from slangnb.runtime.fused.audit_judge import PART_FAULT, PART_REMEDY, POW_OF_NEGATIVE, POW_REMEDY
+from slangnb.runtime.fused.audit_suspect import PART
 from slangnb.runtime.fused.engine import Call, Wish
 from slangnb.runtime.fused.job import outputs_of
 from slangnb.runtime.known_faults import case_that_falls_through, lacks_forward_derivative
@@ -90,6 +92,40 @@ def check_values(call: Call, y: Any, transform: str) -> None:
         _compare(call, y, transform, texts)
     if not any(_POW.search(text) for text in texts):
         call.session.forward_checked.add(key)
+
+
+def check_still(call: Call, transform: str) -> None:
+    """Refuse a call for which forward mode says that the result moves where nothing does.
+
+    It is looked at at each call of functions that assign to a part of a vector: which branch is taken decides.
+
+    Raises
+    ------
+    GradientError
+    """
+    signature = call.bound.signature
+    outputs = outputs_of(signature.returns, signature.parameters)
+    p = next((p for p in signature.parameters if p.derivable and p.io == "in" and p.type.kind in PLAIN_KINDS), None)
+    if p is None or any(o.type.kind == "struct" for o in outputs):
+        return
+    if not any(PART.search(text) for text in call.session.texts_of(call.owner)):
+        return
+    still = replace(call, tangents={p.name: np.zeros(p.type.shape, SCALARS[p.type.scalar]).tolist()})
+    prepared = prepare(still, Wish("tangent", stores=True), transform)
+    found = _numbers(results(prepared, still.run(prepared).tangents))
+    wrong = found[np.isfinite(found) & (found != 0)]
+    if wrong.size:
+        raise GradientError(
+            f"{signature.name}: forward mode is wrong: where nothing moves, it gives {wrong[0]:.6g}; {PART_FAULT}",
+            function=signature.name,
+            remedy=PART_REMEDY,
+        )
+
+
+def _numbers(results: Any) -> np.ndarray:
+    if isinstance(results, dict):
+        return np.concatenate([_numbers(one) for one in results.values()])
+    return np.ravel(np.asarray(results.to_numpy() if hasattr(results, "to_numpy") else results, np.float64))
 
 
 def _compare(call: Call, y: Any, transform: str, texts: Sequence[str]) -> None:

@@ -6,13 +6,18 @@ Slang 2026.12 has faults that make reverse mode alone wrong, without a word. Mea
 - A loop that runs more often than its ``[MaxIters(n)]`` gives the derivative of another loop.
 - Of loops inside each other, of different counts, what they keep of their rounds is mixed up.
 - Of two equal indices into one array, vector or matrix, as in ``z[0] * z[k]`` for k = 0, one gets the gradient of both.
+- A part of a vector that a branch assigns from a part of a computed one, as ``c.x = w.y``, gets another's derivative.
 
 One fault is in both modes, and shows in the result that forward mode gives along:
 
 - ``pow`` of a negative number is 0 in derivatives, also where it has a value, as ``pow(x, 2)`` has.
 
-The audit calls the function in one launch for random arguments, for elements of the call, and for each combination of
-the call's whole numbers, and again with all arguments moved by about a rounding: by how much the derivatives change
+One is in forward mode alone, and shows where nothing moves; there it cannot judge reverse mode:
+
+- A part of a constant vector that a branch assigns to has the value for its derivative.
+
+The audit calls the function in one launch for random arguments, for elements of the call, many of them, since few may
+take a branch, and for each combination of the call's whole numbers; and again with all arguments moved by about a rounding: by how much the derivatives change
 then, so much they may differ. Since all of this depends on the arguments, later calls are looked at, too: those with
 new whole numbers, and the second, fourth, eighth and so on. Functions of scalars without any of these are passed over.
 """

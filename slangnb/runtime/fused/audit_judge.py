@@ -8,11 +8,13 @@ from slangnb.compiler.reflection import Parameter, Signature, declare, plain_nam
 from slangnb.errors import GradientError
 from slangnb.runtime.fused.audit_samples import Samples
 from slangnb.runtime.fused.audit_suspect import Suspect
-from slangnb.runtime.fused.audit_text import asked_of
+from slangnb.runtime.fused.audit_text import NUMBERS, asked_of
 
 #: Share of the samples that must disagree: roundings and kinks spoil a few, a fault spoils all. Among arguments of the
 #: call it may be there for some of them.
 MOST_DISAGREEING, MOST_DISAGREEING_NEAR = 0.3, 0.15
+#: Of many elements so few may disagree, and then by so much: few may take a branch, whose share may be large.
+MOST_RARE, RARE_TOLERANCE = 2, 0.05
 #: Fewer finite samples tell nothing.
 LEAST_FINITE = 4
 #: Share of the terms of a sum that roundings may leave.
@@ -26,6 +28,8 @@ MOST_NOISE = 0.12
 SMALLEST = 1e-11
 #: On the way to derivatives of this size, one mode alone may overflow.
 LARGEST = 1e15
+#: What forward mode says where nothing moves.
+STILL = NUMBERS - 1
 POW_OF_NEGATIVE = "Slang 2026.12 takes pow of a negative number, and of one below 1e-6, as 0 in derivatives"
 POW_REMEDY = (
     "write `x * x` for `pow(x, 2)`, `x * x * x` for `pow(x, 3)`; for other powers keep its first argument positive"
@@ -47,21 +51,32 @@ def judge_near(numbers: np.ndarray, given: Samples, signature: Signature, suspec
     found = _judged(numbers, given.near, MOST_DISAGREEING_NEAR, LEAST_FINITE, signature, suspect)
     for part in () if found else given.combinations:
         found = found or _judged(numbers, part, 0.99, 1, signature, suspect)
+    more = given.many.stop - given.many.start
+    if found is None and given.reals_seen and more:
+        found = _judged(numbers, given.many, MOST_RARE / more, MOST_RARE + 1, signature, suspect, RARE_TOLERANCE)
     if found is None and suspect.powers and given.reals_seen:
-        found = _judged_values(numbers[given.near], signature, suspect)
+        found = _judged_values(numbers[given.near.start : given.many.stop], signature, suspect)
     return found
 
 
 def _judged(
-    numbers: np.ndarray, part: slice, most: float, least: int, signature: Signature, suspect: Suspect
+    numbers: np.ndarray,
+    part: slice,
+    most: float,
+    least: int,
+    signature: Signature,
+    suspect: Suspect,
+    tolerance: float = 0.0,
 ) -> GradientError | None:
+    tolerance = max(tolerance, suspect.tolerance)
     for k, p in enumerate(asked_of(signature)):
         found = numbers[part, k]
+        found = found[~(np.abs(found[:, STILL]) > 0)]  # there forward mode itself is wrong
         if suspect.powers:  # where both derivatives belong to another value, they tell nothing of each other
             found = found[~_differ(found[:, 3], found[:, 4], suspect.tolerance)]
-        terms, rounded = (found[:, c] + usual(numbers[:, k, c]) for c in (2, 5))
+        terms, rounded = (found[:, c] + usual(numbers[:, k, c]) for c in (2, NUMBERS))
         allowed = ROUNDING * terms + rounded + SMALLEST
-        shares = (suspect.tolerance, most, least)
+        shares = (tolerance, most, least)
         wrong = disagreeing(found[:, 0], found[:, 1], allowed, *shares, any_reverse=suspect.limits or suspect.nested)
         if wrong is not None:
             return _fault(signature.name, p, wrong, suspect)
@@ -176,7 +191,7 @@ def _fault(name: str, p: Parameter, wrong: tuple[float, float], suspect: Suspect
     if suspect.vectors and suspect.loops and np.isnan(wrong[1]):
         causes.append(_SPLAT)
     causes += [_TOO_LONG] * suspect.limits + [_MIXED_UP] * suspect.nested
-    causes += [(_ALIKE, _read_by_function(p))] * suspect.indexes
+    causes += [(_ALIKE, _read_by_function(p))] * suspect.indexes + [(PART_FAULT, PART_REMEDY)] * suspect.parts
     causes = causes or [("a fault of the Slang compiler", "write the expression in another way")]
     why, remedy = ("; or ".join(texts) for texts in zip(*causes, strict=True))
     return GradientError(
@@ -197,6 +212,9 @@ def _read_by_function(p: Parameter) -> str:
     )
 
 
+#: In forward mode, and with vectors that were computed in reverse mode as well.
+PART_FAULT = "Slang 2026.12 mixes up derivatives where a part of a vector is assigned in a branch, as in c.x = v.y"
+PART_REMEDY = "assign the whole vector: `c = float3(v.y, c.y, c.z)`"
 _LOST_REMEDY = "write `vector * {p}` for `{p} * vector`; in a sum write `{kind}3({p})` for `{p}`"
 _TOO_LONG = (
     "a loop seems to run more often than its [MaxIters(n)] says",

@@ -14,8 +14,8 @@ from slangnb.runtime.binding import Bound
 from slangnb.runtime.fused.audit_text import THREADS, uniform_of
 from slangnb.runtime.fused.audit_values import Values, values_of
 
-#: Random arguments, and elements of the call.
-RANDOM, NEAR = 32, 32
+#: Random arguments, and elements of the call; and those that show what few elements do.
+RANDOM, NEAR, MANY = 32, 32, 1024
 #: Combinations of whole numbers, at most, and the samples of each.
 MOST_COMBINATIONS, REPEATS = 64, 3
 #: Elements that are searched for combinations, at most.
@@ -32,8 +32,8 @@ class Samples:
     ----------
     reals, whole : numpy.ndarray
         Of shape (samples, numbers): float32 and int32, in the order of the kernel.
-    random, near : slice
-        Which are random, and which are elements of the call.
+    random, near, many : slice
+        Which are random, which are elements of the call, and which are more of these; none if it has no more.
     combinations : list of slice
         Which have the same whole numbers, for each combination, and which are the same extreme of the call.
     reals_seen, whole_seen : bool
@@ -44,6 +44,7 @@ class Samples:
     whole: np.ndarray
     random: slice
     near: slice
+    many: slice
     combinations: list[slice]
     reals_seen: bool
     whole_seen: bool
@@ -78,13 +79,16 @@ def samples(signature: Signature, bound: Bound, *, own: bool) -> Samples:
         shape = np.broadcast_shapes(*(leaf.values.outer for leaf in leaves if leaf.values is not None))
     except ValueError:  # `.map` may bring them together in another way
         shape, leaves = (), [_Leaf(leaf.type, None) for leaf in leaves]
-    places = draw.integers(0, max(1, math.prod(shape)), RANDOM + NEAR)
+    size = max(1, math.prod(shape))
+    places = draw.integers(0, size, RANDOM + NEAR)
+    more = np.arange(size if size > 1 else 0) if size <= MANY else draw.integers(0, size, MANY)
+    first = len(places) + len(more)
     special = _combinations(leaves, shape, draw)
     if own:
         special += [
             k for leaf in leaves if leaf.is_real and leaf.values is not None for k in leaf.values.extremes(shape)
         ]
-    places = np.concatenate([places, *([place] * REPEATS for place in special)]).astype(np.int64)
+    places = np.concatenate([places, more, *([place] * REPEATS for place in special)]).astype(np.int64)
     count = len(places)
     places = np.concatenate([places, np.zeros(-count % THREADS, np.int64)])
     reals, whole, reals_seen, whole_seen = [], [], True, True
@@ -92,7 +96,8 @@ def samples(signature: Signature, bound: Bound, *, own: bool) -> Samples:
         taken = None if leaf.values is None else leaf.values.take(places, shape)
         if leaf.is_real:
             reals_seen = reals_seen and taken is not None
-            reals.append(_reals(taken, (len(places), math.prod(leaf.type.shape)), own, draw))
+            mine = slice(None) if own else slice(RANDOM, first)
+            reals.append(_reals(taken, (len(places), math.prod(leaf.type.shape)), mine, draw))
         else:
             if taken is not None and not ((taken >= -(2**31)) & (taken < 2**32)).all():
                 taken = None
@@ -104,14 +109,15 @@ def samples(signature: Signature, bound: Bound, *, own: bool) -> Samples:
         _joined(whole, len(places), np.int64).astype(np.uint32).view(np.int32),
         slice(0, RANDOM),
         slice(RANDOM, RANDOM + NEAR),
-        [slice(k, k + REPEATS) for k in range(RANDOM + NEAR, count, REPEATS)],
+        slice(RANDOM + NEAR, first),
+        [slice(k, k + REPEATS) for k in range(first, count, REPEATS)],
         reals_seen,
         whole_seen,
     )
 
 
-def _reals(taken: np.ndarray | None, size: tuple[int, int], own: bool, draw: np.random.Generator) -> np.ndarray:
-    """Give real numbers: those of the call from `RANDOM` to `RANDOM + NEAR`, and everywhere if `own` is true.
+def _reals(taken: np.ndarray | None, size: tuple[int, int], mine: slice, draw: np.random.Generator) -> np.ndarray:
+    """Give real numbers: those of the call in the samples `mine`.
 
     The first half of the random ones is positive, as many functions need it; the others have any sign and several
     sizes.
@@ -120,7 +126,6 @@ def _reals(taken: np.ndarray | None, size: tuple[int, int], own: bool, draw: np.
     signed = found * draw.choice([-1.0, 1.0], size) * draw.choice([0.1, 1.0, 4.0], (size[0], 1))
     found[RANDOM // 2 : RANDOM] = signed[RANDOM // 2 : RANDOM]
     if taken is not None:
-        mine = slice(None) if own else slice(RANDOM, RANDOM + NEAR)
         found[mine] = taken[mine]
     return found
 

@@ -13,6 +13,12 @@ from slangnb.runtime.fused.audit_text import uniform_of
 
 _VECTORS = re.compile(r"\b(?:float|half|double)[234](?:x[234])?\b|\b(?:vector|matrix)\s*<")
 _POW = re.compile(r"\bpow\s*\(")
+#: What is assigned to a part of a vector.
+PART = re.compile(r"\b\w+\.(?:[xyzw]{1,4}|[rgba]{1,4})\s*[-+*/]?=(?!=)")
+#: A clamp, and one between numbers.
+_CLAMP = re.compile(r"\bclamp\s*\(")
+_NUMBER = r"-?\s*(?:\w+\s*\(\s*-?[\d.]+[fh]?\s*\)|[\d.]+[fh]?)"
+_CLAMP_NUMBERS = re.compile(rf"\bclamp\s*\([^;]*?,\s*{_NUMBER}\s*,\s*{_NUMBER}\s*\)")
 _INDEX = re.compile(r"[\w\])][ \t]*\[(?!\s*\d+\s*\])")
 #: Reads, and declarations, which a type stands before.
 _READ = re.compile(r"(?:(?<![\w.])(?!(?:return|else|case)\b)([\w>]+)\s+)?(\w+|\))((?:\s*\[[^\[\]]*\])+)")
@@ -93,6 +99,10 @@ class Suspect:
         Whether real numbers may choose an index.
     nested : bool
         Whether loops stand inside each other, of counts that are not alike.
+    parts : bool
+        Whether parts of vectors are assigned to.
+    ordered : bool
+        Whether some arguments may have to be less than others, as the bounds of ``clamp``.
     """
 
     vectors: bool
@@ -105,6 +115,8 @@ class Suspect:
     tensors: bool
     places: bool
     nested: bool
+    parts: bool
+    ordered: bool
 
     @classmethod
     def of(cls, signature: Signature, text: str, hidden: bool) -> Suspect:
@@ -123,6 +135,8 @@ class Suspect:
             tensors=tensors,
             places=bool(_WHOLE.search(_without_whole(text))),
             nested=may_mix_up(text),
+            parts=bool(PART.search(text)),
+            ordered=len(_CLAMP.findall(text)) > len(_CLAMP_NUMBERS.findall(text)),
         )
 
     @property
@@ -137,8 +151,8 @@ class Suspect:
 
     @property
     def is_bound(self) -> bool:
-        """Whether other numbers than those of a call may do harm: a loop too long, an index too large."""
-        return self.loops or self.indexes or self.tensors
+        """Whether other numbers than a call's may do harm: a loop too long, an index too large, crossed bounds."""
+        return self.loops or self.indexes or self.tensors or self.ordered
 
     def may_try(self, given: Samples) -> bool:
         """Tell whether the numbers that were found for a call, seen or not, may be tried."""
