@@ -64,6 +64,20 @@ def test_bounds_that_are_arguments(session: Any) -> None:
     assert (found["lo"], found["hi"]) == (1.0, 1.0)
 
 
+def test_rays_that_never_end(session: Any) -> None:
+    """Their derivatives are beyond 1e18, where the modes differ by more than roundings of the arguments tell."""
+    m = session.compile("""
+        [Differentiable] float sdf(float3 p, float r) { return length(p) - r + 0.1 * sin(5 * p.x) * sin(5 * p.y); }
+        [Differentiable] float march(float2 uv, float r, float3 eye) {
+            float3 d = normalize(float3(uv, 1.5));
+            float t = 0;
+            [MaxIters(64)] for (int i = 0; i < 64; i++) { t += sdf(eye + d * t, r); }
+            return t;
+        }""")
+    uv = np.stack(np.meshgrid(np.linspace(-1, 1, 64), np.linspace(-1, 1, 64)), axis=-1).astype(np.float32)
+    assert np.isfinite(sn.grad(m.march, ("r", "eye"))(uv, 1.0, [0.0, 0.0, -3.0])["r"])
+
+
 PARTS = """
 [Differentiable] float part(float p, float3 u) { float3 c = float3(0.0); if (u.x > 0) { c.x = u.y; } return c.x; }
 [Differentiable] float whole(float p, float3 u) {

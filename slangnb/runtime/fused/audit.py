@@ -17,9 +17,10 @@ One is in forward mode alone, and shows where nothing moves; there it cannot jud
 - A part of a constant vector that a branch assigns to has the value for its derivative.
 
 The audit calls the function in one launch for random arguments, for elements of the call, many of them, since few may
-take a branch, and for each combination of the call's whole numbers; and again with all arguments moved by about a rounding: by how much the derivatives change
-then, so much they may differ. Since all of this depends on the arguments, later calls are looked at, too: those with
-new whole numbers, and the second, fourth, eighth and so on. Functions of scalars without any of these are passed over.
+take a branch, and for each combination of the call's whole numbers; and again with all arguments moved by about a
+rounding: by how much the derivatives change then, so much they may differ. Since all of this depends on the arguments,
+later calls are looked at, too: those with new whole numbers, and the second, fourth, eighth and so on. Functions of
+scalars without any of these are passed over.
 """
 
 from __future__ import annotations

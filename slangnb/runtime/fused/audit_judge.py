@@ -13,8 +13,9 @@ from slangnb.runtime.fused.audit_text import NUMBERS, asked_of
 #: Share of the samples that must disagree: roundings and kinks spoil a few, a fault spoils all. Among arguments of the
 #: call it may be there for some of them.
 MOST_DISAGREEING, MOST_DISAGREEING_NEAR = 0.3, 0.15
-#: Of many elements so few may disagree, and then by so much: few may take a branch, whose share may be large.
-MOST_RARE, RARE_TOLERANCE = 2, 0.05
+#: Of many elements so few may disagree, for few may take a branch, whose share may be large: by a share of both, and
+#: where noise is no larger share.
+MOST_RARE, RARE_TOLERANCE, RARE_NOISE = 2, 0.05, 0.15
 #: Fewer finite samples tell nothing.
 LEAST_FINITE = 4
 #: Share of the terms of a sum that roundings may leave.
@@ -53,7 +54,7 @@ def judge_near(numbers: np.ndarray, given: Samples, signature: Signature, suspec
         found = found or _judged(numbers, part, 0.99, 1, signature, suspect)
     more = given.many.stop - given.many.start
     if found is None and given.reals_seen and more:
-        found = _judged(numbers, given.many, MOST_RARE / more, MOST_RARE + 1, signature, suspect, RARE_TOLERANCE)
+        found = _judged(numbers, given.many, MOST_RARE / more, MOST_RARE + 1, signature, suspect, rare=True)
     if found is None and suspect.powers and given.reals_seen:
         found = _judged_values(numbers[given.near.start : given.many.stop], signature, suspect)
     return found
@@ -66,12 +67,15 @@ def _judged(
     least: int,
     signature: Signature,
     suspect: Suspect,
-    tolerance: float = 0.0,
+    rare: bool = False,
 ) -> GradientError | None:
-    tolerance = max(tolerance, suspect.tolerance)
+    tolerance = max(RARE_TOLERANCE, suspect.tolerance) if rare else suspect.tolerance
     for k, p in enumerate(asked_of(signature)):
         found = numbers[part, k]
         found = found[~(np.abs(found[:, STILL]) > 0)]  # there forward mode itself is wrong
+        if rare:
+            sizes = np.abs(found[:, :2]).sum(axis=1)
+            found = found[(found[:, NUMBERS] <= RARE_NOISE * sizes) & (sizes < LARGEST)]
         if suspect.powers:  # where both derivatives belong to another value, they tell nothing of each other
             found = found[~_differ(found[:, 3], found[:, 4], suspect.tolerance)]
         terms, rounded = (found[:, c] + usual(numbers[:, k, c]) for c in (2, NUMBERS))
