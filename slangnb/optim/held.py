@@ -147,6 +147,7 @@ def held(name: str, start: Any, kind: TypeInfo | None, optimizer: Optimizer, ses
             argument=name,
             remedy="fit torch's tensors by torch.optim: loss(...).mean().backward() goes through Slang functions",
         )
+    _refuse_masked(name, start)
     if hasattr(start, "storage"):
         return OnDevice(start, start, optimizer, session)
     if isinstance(start, Parameter):
@@ -155,7 +156,7 @@ def held(name: str, start: Any, kind: TypeInfo | None, optimizer: Optimizer, ses
         types = kind.fields if kind is not None else {}
         return OfFields({k: held(f"{name}.{k}", v, types.get(k), optimizer, session) for k, v in start.items()})
     array = _as_numbers(name, start)
-    own = placed(array.astype(_dtype_of(kind) or array.dtype), kind, session)
+    own = placed(name, array.astype(_dtype_of(kind) or array.dtype), kind, session)
     if not isinstance(own, np.ndarray):
         return OnDevice(own, array, optimizer, session)
     return OnHost(array if isinstance(start, np.ndarray) else start, optimizer, _dtype_of(kind))
@@ -180,11 +181,16 @@ def _as_numbers(name: str, start: Any) -> np.ndarray:
     return array.astype(np.float32) if array.dtype.kind in "iu" else array
 
 
-def placed(value: Any, kind: TypeInfo | None, session: Session) -> Any:
+def _refuse_masked(name: str, value: Any) -> None:
+    foreign.refuse_masked(value, repr(name), f"pass {name}.filled(0)")
+
+
+def placed(name: str, value: Any, kind: TypeInfo | None, session: Session) -> Any:
     """Copy a large array to the device once, since each step reads it; give all else as it is.
 
     `kind` is the type of the parameter that it goes to, where it is known.
     """
+    _refuse_masked(name, value)
     large = isinstance(value, np.ndarray) and value.size > MOST_ON_HOST
     if not large or kind is None or kind.kind not in ("scalar", "vector") or value.dtype.name != _dtype_of(kind):
         return value

@@ -108,7 +108,7 @@ def optimize(
     _check(loss, params, data, optimizer, steps)
     both = value_and_grad(loss, wrt=tuple(params), reduce=reduce)
     session, types = loss.session, _types(loss)
-    fixed = {name: placed(value, types.get(name), session) for name, value in data.items()}
+    fixed = {name: placed(name, value, types.get(name), session) for name, value in data.items()}
     ours = {name: held(name, value, types.get(name), optimizer, session) for name, value in params.items()}
     descent = Descent(loss.info.name, repr(optimizer), ours, dict(data), reduce)
 

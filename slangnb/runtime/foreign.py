@@ -114,6 +114,12 @@ def host(value: Any) -> Any:
     return value if library is None else library.host(value)
 
 
+def refuse_masked(value: Any, name: str = "the data", fill: str = "pass x.filled(0)") -> None:
+    """Refuse numpy's masked arrays: numpy itself drops the mask without a word, and what is hidden counts again."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise CallError(f"{name} is a masked array, whose mask would be lost", remedy=fill)
+
+
 def array(value: Any) -> Any:
     """Give another library's array as a numpy array of the same type; what is none as it is.
 
@@ -122,7 +128,7 @@ def array(value: Any) -> Any:
     Raises
     ------
     CallError
-        If they cannot.
+        If they cannot, or for a masked array.
 
     Examples
     --------
@@ -132,6 +138,7 @@ def array(value: Any) -> Any:
     library = library_of_type(type(value))
     if library is not None:
         return library.array(value)
+    refuse_masked(value)
     if isinstance(value, np.ndarray | np.generic) or not hasattr(value, "__dlpack__"):
         return value
     try:

@@ -124,7 +124,7 @@ def tensor(data: Any, *, grad: bool = False, dtype: Any = None, session: Session
     Raises
     ------
     CallError
-        If the data is empty, ragged, or of a type that Slang does not have.
+        If the data is empty, ragged, masked, or of a type that Slang does not have.
     GradientError
         If `grad` is asked for elements that have no derivative.
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from slangnb.errors import CallError
+from slangnb.runtime.foreign import refuse_masked
 from slangnb.views.adapters import AdaptedSource, Reading, adapter
 from slangnb.views.array_source import ArraySource
 from slangnb.views.device_source import TensorSource
@@ -133,6 +134,7 @@ def pair_arrays(thing: Any, name: str) -> Reading:
 
 
 def _array(thing: Any, name: str) -> Array:
+    refuse_masked(thing, name, "show x.filled(np.nan), or x.filled(0) for whole numbers")
     try:
         return np.asarray(thing)
     except (TypeError, ValueError) as error:
