@@ -41,6 +41,12 @@ class Held(Protocol):
     def numbers(self) -> Floats | None:
         """Give a copy of the values; None for those on the device."""
 
+    def record(self) -> None:
+        """Take note of the values: those that the loss is of."""
+
+    def go_back(self) -> None:
+        """Give up what was changed since; values on the device stay."""
+
 
 class OnHost:
     """A number, an array, or a Parameter: its values are float64 here, so that small changes are not lost."""
@@ -48,6 +54,7 @@ class OnHost:
     def __init__(self, start: Any, optimizer: Optimizer, dtype: str = "") -> None:
         self._start, self._optimizer, self._dtype = start, optimizer, dtype
         self._values: Floats = np.array(start.value if isinstance(start, Parameter) else start, np.float64)
+        self._recorded = self._values
         self._state = {name: np.zeros_like(self._values) for name in optimizer.state}
 
     @property
@@ -59,9 +66,12 @@ class OnHost:
 
     def step(self, gradient: Any, step: int) -> None:
         """Change the values by their gradient."""
-        self._values = self._optimizer.change(self._values, np.asarray(gradient, np.float64), self._state, step)
+        self._take(self._optimizer.change(self._values, np.asarray(gradient, np.float64), self._state, step))
+
+    def _take(self, values: Floats) -> None:
+        self._values = values
         if isinstance(self._start, Parameter):
-            self._start.value = self._values
+            self._start.value = values
 
     def result(self) -> Any:
         """Give the values, of the kind that came in."""
@@ -74,6 +84,14 @@ class OnHost:
     def numbers(self) -> Floats | None:
         """Give a copy of the values."""
         return np.array(self._values)
+
+    def record(self) -> None:
+        """Take note of the values; no copy, since `step` makes new ones."""
+        self._recorded = self._values
+
+    def go_back(self) -> None:
+        """Give up what was changed since."""
+        self._take(self._recorded)
 
 
 class OnDevice:
@@ -107,6 +125,12 @@ class OnDevice:
         """Give none: they are not one array of the host."""
         return None
 
+    def record(self) -> None:
+        """Do nothing: a copy at each step would take as long as the step."""
+
+    def go_back(self) -> None:
+        """Do nothing."""
+
 
 class OfFields:
     """A dict of parameters, for a struct."""
@@ -131,6 +155,16 @@ class OfFields:
     def numbers(self) -> Floats | None:
         """Give none: they are not one array of the host."""
         return None
+
+    def record(self) -> None:
+        """Take note of the values."""
+        for one in self._fields.values():
+            one.record()
+
+    def go_back(self) -> None:
+        """Give up what was changed since."""
+        for one in self._fields.values():
+            one.go_back()
 
 
 def held(name: str, start: Any, kind: TypeInfo | None, optimizer: Optimizer, session: Session) -> Held:

@@ -53,7 +53,7 @@ def optimize(
     Each step is one fused kernel for the loss and its gradients. Small parameters are changed on the host in float64;
     tensors, and arrays of more than 4096 numbers, are changed on the device, where the optimiser's memory of them is.
     In JupyterLab the picture of the loss is drawn again as the loop runs. The stop button ends it; the result has the
-    steps so far.
+    steps so far, with the parameters of the last one; those on the device may be one step further.
 
     Parameters
     ----------
@@ -135,7 +135,8 @@ def optimize(
         except KeyboardInterrupt:
             if descent.steps < 0:
                 raise
-            # Who presses the stop button wants what was found so far.
+            # Who presses the stop button wants what was found so far; a step of which the loss is unknown is none.
+            descent.go_back()
             descent.stopped = f"it was interrupted at step {descent.steps}"
     return descent
 

@@ -32,7 +32,8 @@ class Descent(StillView):
     params : dict
         The parameters as they are now, each of the kind that came in.
     history : dict of str to numpy array
-        ``"loss"``: float64 ``(steps + 1,)``, the last is that of `params`. By the name of each parameter of at most
+        ``"loss"``: float64 ``(steps + 1,)``, the last is that of `params`; after the stop button, tensors and arrays of
+        more than 4096 numbers may be one step further. By the name of each parameter of at most
         64 numbers: its values, float64 ``(steps + 1, ...)``.
     loss : float
         The last one.
@@ -60,12 +61,19 @@ class Descent(StillView):
 
     def add(self, loss: float) -> None:
         """Take a step: the loss, and the values that it is of."""
+        for one in self._ours.values():
+            one.record()
         self._losses.append(float(loss))
         for name, seen in self._values.items():
             found = self._ours[name].numbers()
             if found is not None:
                 seen.append(found)
         self._forget()
+
+    def go_back(self) -> None:
+        """Give the parameters the values of the last step again, after a change of only some of them."""
+        for one in self._ours.values():
+            one.go_back()
 
     @property
     def title(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]

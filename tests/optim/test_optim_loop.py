@@ -145,6 +145,43 @@ def test_the_stop_button_leaves_the_steps_so_far(m: Any) -> None:
     assert sn.optimize(m.line, fit.params, DATA, steps=200).loss < fit.loss  # and on from there
 
 
+def test_a_stop_within_a_step_gives_the_parameters_of_the_last_whole_one(m: Any) -> None:
+    asked: list[int] = []
+
+    def rate(step: int) -> float:
+        asked.append(step)
+        if asked.count(3) == 2:  # `a` has changed, `b` not yet
+            raise KeyboardInterrupt
+        return 0.1
+
+    a = sn.Parameter(0.0)
+    fit = sn.optimize(m.line, {"a": a, "b": 0.0}, DATA, sn.SGD(lr=rate), steps=50)
+    assert fit.steps == 2
+    assert (a.value, fit.params["b"]) == (np.float32(fit.history["a"][-1]), fit.history["b"][-1])
+    on = sn.optimize(m.line, {"a": a.value, "b": fit.params["b"]}, DATA, steps=0)
+    assert on.loss == fit.loss
+
+
+def test_a_stop_in_the_next_kernel_gives_the_parameters_of_the_last_loss(m: Any, monkeypatch: Any) -> None:
+    def stops(*args: Any, **kwargs: Any) -> Any:
+        both = sn.value_and_grad(*args, **kwargs)
+
+        def call(**given: Any) -> Any:
+            calls.append(given)
+            if len(calls) == 4:
+                raise KeyboardInterrupt
+            return both(**given)
+
+        return call
+
+    calls: list[Any] = []
+    monkeypatch.setattr("slangnb.optim.loop.value_and_grad", stops)
+    lamp = {"power": 1.0, "colour": [0.2, 0.3, 0.4]}
+    fit = sn.optimize(m.lit, {"lamp": lamp}, {"t": np.ones((5, 3), np.float32)})
+    assert fit.steps == 2
+    assert fit.params["lamp"] == calls[2]["lamp"] != calls[3]["lamp"]
+
+
 def test_a_stop_before_the_first_step_is_one(m: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def stopped(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
