@@ -109,7 +109,7 @@ class OnDevice:
         zeros = np.zeros((*own.shape.as_tuple(), *own.dtype.shape.as_tuple()), np.float32)
         self._state = {name: tensor(zeros, dtype=work, session=session) for name in optimizer.state}
         passed = [f"inout {kind} sn_p", f"{kind} sn_g", *(f"inout {work} {name}" for name in optimizer.state)]
-        passed += [f"float {name}" for name in optimizer.numbers(1)]
+        passed += [f"{work.rstrip('234')} {name}" for name in optimizer.numbers(1)]
         source = _KERNEL.format(passed=", ".join(passed), work=work, kind=kind, update=optimizer.update)
         self._update = session.compile(source).sn_step
 

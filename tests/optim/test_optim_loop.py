@@ -13,6 +13,7 @@ SOURCE = """
 [Differentiable] float ramp(float a, float x) { return a * x; }
 [Differentiable] float near(float p, float t) { return (p - t) * (p - t); }
 [Differentiable] float near3(float3 p, float3 t) { return dot(p - t, p - t); }
+[Differentiable] double near_double(double p, double t) { return (p - t) * (p - t); }
 [Differentiable] half near_half(half p, half t) { return (p - t) * (p - t); }
 struct Lamp : IDifferentiable { float power; float3 colour; };
 [Differentiable] float lit(Lamp lamp, float3 t) { float3 r = lamp.power * lamp.colour - t; return dot(r, r); }
@@ -90,6 +91,18 @@ def test_halves(m: Any) -> None:
         warnings.simplefilter("error")
         sn.optimize(m.near_half, {"p": p}, {"t": t}, sn.Adam(lr=0.02), steps=300)
     np.testing.assert_allclose(p.to_numpy(), t, atol=2e-3)
+
+
+@pytest.mark.parametrize("optimizer", [sn.SGD(lr=0.1), sn.SGD(lr=0.1, momentum=0.7), sn.Adam(lr=0.1)])
+def test_doubles_are_fitted_in_double_precision_on_the_device_too(m: Any, optimizer: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        few, many = (
+            sn.optimize(m.near_double, {"p": np.ones(n)}, {"t": np.full(n, 2.0)}, optimizer, 3, reduce="sum")
+            for n in (5, 5000)
+        )
+    assert "p" not in many.history
+    np.testing.assert_allclose(many.params["p"][:5], few.params["p"], rtol=1e-13)
 
 
 def test_structs(m: Any) -> None:
