@@ -220,14 +220,19 @@ def _refuse_masked(name: str, value: Any) -> None:
 
 
 def placed(name: str, value: Any, kind: TypeInfo | None, session: Session) -> Any:
-    """Copy a large array to the device once, since each step reads it; give all else as it is.
+    """Copy an array, a large one to the device, since each step reads it; give tensors and all else as they are.
 
     `kind` is the type of the parameter that it goes to, where it is known.
     """
     _refuse_masked(name, value)
-    large = isinstance(value, np.ndarray) and value.size > MOST_ON_HOST
-    if not large or kind is None or kind.kind not in ("scalar", "vector") or value.dtype.name != _dtype_of(kind):
+    if isinstance(value, dict):
+        return {key: placed(f"{name}.{key}", one, None, session) for key, one in value.items()}
+    if isinstance(value, list):
+        return [placed(name, one, None, session) for one in value]
+    if not isinstance(value, np.ndarray):
         return value
-    if value.shape[value.ndim - len(kind.shape) :] != tuple(kind.shape):
-        return value
+    if value.size <= MOST_ON_HOST or kind is None or kind.kind not in ("scalar", "vector"):
+        return value.copy()
+    if value.dtype.name != _dtype_of(kind) or value.shape[value.ndim - len(kind.shape) :] != tuple(kind.shape):
+        return value.copy()
     return tensor(value, dtype=kind.scalar + "".join(map(str, kind.shape)), session=session)

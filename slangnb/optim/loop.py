@@ -63,7 +63,8 @@ def optimize(
         The arguments to fit, by name, with their start: a number, an array, a SlangPy tensor, an `sn.Parameter`, or a
         dict of these for a struct. Tensors and Parameters are changed in place; all else is left alone.
     data : dict, optional
-        The other arguments, by name.
+        The other arguments, by name. Arrays and lists are read once, at the start; tensors at each step, so that a
+        callback may write the next batch into one, as ``x.copy_from_numpy(batch)`` does.
     optimizer : SGD or Adam, optional
         By default ``Adam(lr=0.05)``.
     steps : int

@@ -113,6 +113,34 @@ def test_structs(m: Any) -> None:
     assert start == {"lamp": {"power": 1.0, "colour": [0.2, 0.3, 0.4]}}
 
 
+@pytest.mark.parametrize("count", [4096, 4097])
+def test_arrays_are_read_once_and_tensors_at_each_step(m: Any, count: int) -> None:
+    x, t = np.ones(count, np.float32), sn.tensor(np.ones(count, np.float32))
+
+    def next_batch(step: int, *_: Any) -> None:
+        x[:] = 100.0
+        t.copy_from_numpy(np.full(count, step + 2, np.float32))
+
+    fit = sn.optimize(m.line, {"a": 0.0}, {"b": 0.0, "x": x, "y": t}, sn.SGD(1e-9), 3, callback=next_batch)
+    np.testing.assert_allclose(fit.history["loss"], [1, 4, 9, 16], rtol=1e-6)
+    many = sn.optimize(m.near, {"p": 1.0}, {"t": x}, sn.SGD(0.5), 1, callback=lambda *_: x.fill(7.0))
+    assert many.params["p"] == 100.0
+
+
+def test_lists_and_fields_are_read_once_too(m: Any) -> None:
+    t, lamp = [3.0, 3.0, 3.0], {"power": np.array([1.0], np.float32), "colour": np.zeros((1, 3), np.float32)}
+
+    def change(*_: Any) -> None:
+        t[:] = [7.0, 7.0, 7.0]
+        lamp["power"][:] = 7.0
+        lamp["colour"][:] = 7.0
+
+    fit = sn.optimize(m.lit, {"t": t}, {"lamp": lamp}, sn.SGD(0.5), 1, callback=change)
+    assert (fit.history["loss"][0], fit.params["t"]) == (27.0, [0.0, 0.0, 0.0])
+    near = sn.optimize(m.near3, {"p": [0.0, 0.0, 0.0]}, {"t": t}, sn.SGD(1e-9), 1, callback=lambda *_: t.clear())
+    np.testing.assert_allclose(near.history["loss"], [147, 147], rtol=1e-6)
+
+
 def test_zero_gradients_at_the_minimum_are_no_fault(m: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
