@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from slangnb.optim.panel import Panel
 from slangnb.optim.result import Descent
 from slangnb.runtime.checks import called
 from slangnb.runtime.function import Function
+from slangnb.runtime.parameter import Parameter
 from slangnb.runtime.saying import warn
 from slangnb.runtime.teaching import teaches
 
@@ -107,6 +108,7 @@ def optimize(
     optimizer = Adam(lr=0.05) if optimizer is None else optimizer
     data = {} if data is None else data
     _check(loss, params, data, optimizer, steps)
+    _refuse_shared(params)
     both = value_and_grad(loss, wrt=tuple(params), reduce=reduce)
     session, types = loss.session, _types(loss)
     fixed = {name: placed(name, value, types.get(name), session) for name, value in data.items()}
@@ -145,6 +147,30 @@ def optimize(
 def _types(loss: Function) -> dict[str, TypeInfo]:
     signature = loss.info.signature
     return {} if signature is None else {p.name: p.type for p in signature.parameters}
+
+
+def _refuse_shared(params: Mapping[str, Any]) -> None:
+    """Refuse one Parameter or tensor under two names: each would change it by its own gradient alone."""
+    seen: dict[int, str] = {}
+    for name, value in _leaves(params):
+        kind = "Parameter" if isinstance(value, Parameter) else "tensor"
+        if kind == "tensor" and not hasattr(value, "storage"):
+            continue  # of a number or an array each has its own copy
+        if id(value) in seen:
+            raise CallError(
+                f"optimize: {seen[id(value)]!r} and {name!r} are one and the same {kind}",
+                argument=name,
+                remedy="give each its own, or write a loss with one parameter in the place of both",
+            )
+        seen[id(value)] = name
+
+
+def _leaves(values: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, f"{within}{name}.")
+        else:
+            yield f"{within}{name}", value
 
 
 def _check(loss: Any, params: Any, data: Any, optimizer: Any, steps: Any) -> None:

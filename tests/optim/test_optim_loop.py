@@ -242,6 +242,19 @@ def test_text_and_picture(m: Any) -> None:
     assert data["image/png"].startswith("iVBOR")
 
 
+def test_one_thing_under_two_names_is_refused(m: Any) -> None:
+    p, t, array = sn.Parameter(1.0), sn.tensor(np.zeros(200, np.float32)), np.zeros(200, np.float32)
+    for one, what in ((p, "Parameter"), (t, "tensor")):
+        with pytest.raises(sn.CallError, match=f"optimize: 'a' and 'b' are one and the same {what}\n") as caught:
+            sn.optimize(m.line, {"a": one, "b": one}, DATA)
+        assert caught.value.remedy == "give each its own, or write a loss with one parameter in the place of both"
+    with pytest.raises(sn.CallError, match=r"'lamp\.power' and 't' are one and the same"):
+        sn.optimize(m.lit, {"lamp": {"power": p, "colour": [1.0, 1.0, 1.0]}, "t": p})
+    fit = sn.optimize(m.line, {"a": array, "b": array}, DATA, steps=1)
+    assert fit.params["a"] is not fit.params["b"]
+    assert not array.any()
+
+
 @pytest.mark.parametrize(
     ("call", "said", "remedy"),
     [
