@@ -138,8 +138,7 @@ class Adam:
         if not isinstance(self.betas, tuple | list) or len(self.betas) != 2:
             raise CallError(f"Adam: betas is a pair of numbers, not {self.betas!r}", remedy="write betas=(0.9, 0.999)")
         _check_share(self, "betas", *self.betas)
-        if not self.eps > 0:
-            raise CallError(f"Adam: eps must be above 0, not {self.eps!r}", remedy="leave it out")
+        _check_above_0(self, "eps", "leave it out")
 
     @property
     def state(self) -> tuple[str, ...]:
@@ -183,17 +182,21 @@ def _rate(lr: Rate, step: int) -> float:
 
 
 def _check_rate(optimizer: Any) -> None:
-    lr, name = optimizer.lr, type(optimizer).__name__
-    if callable(lr):
-        return
-    if isinstance(lr, bool) or not isinstance(lr, int | float | np.number):
-        raise CallError(
-            f"{name}: lr is a number, not {called(lr)}",
-            argument="lr",
-            remedy=f"write sn.{name}(lr=0.05); the parameters go to sn.optimize(loss, params={{...}})",
+    if not callable(optimizer.lr):
+        example = (
+            f"write sn.{type(optimizer).__name__}(lr=0.05); the parameters go to sn.optimize(loss, params={{...}})"
         )
-    if not (math.isfinite(lr) and lr > 0):
-        raise CallError(f"{name}: lr must be above 0, not {lr!r}", argument="lr", remedy="write a number such as 0.05")
+        _check_above_0(optimizer, "lr", "write a number such as 0.05", example)
+
+
+def _check_above_0(optimizer: Any, word: str, remedy: str, no_number: str = "") -> None:
+    """Refuse what is no finite number above 0; `no_number` is the remedy for what is no number."""
+    value, name = getattr(optimizer, word), type(optimizer).__name__
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        raise CallError(f"{name}: {word} is a number, not {called(value)}", argument=word, remedy=no_number or remedy)
+    if not 0 < value < math.inf:
+        must = "finite" if value > 0 else "above 0"
+        raise CallError(f"{name}: {word} must be {must}, not {value!r}", argument=word, remedy=remedy)
 
 
 def _check_share(optimizer: Any, name: str, *numbers: float) -> None:

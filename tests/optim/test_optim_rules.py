@@ -71,6 +71,10 @@ def test_how_they_are_written() -> None:
         (lambda: sn.Adam(betas=(0.9, 1.2)), "betas must be from 0 to below 1, not 1.2"),
         (lambda: sn.Adam(betas=0.9), "betas is a pair of numbers, not 0.9"),  # pyright: ignore[reportArgumentType]
         (lambda: sn.Adam(eps=0.0), "eps must be above 0, not 0.0"),
+        (lambda: sn.Adam(eps="a"), "eps is a number, not a str"),  # pyright: ignore[reportArgumentType]
+        (lambda: sn.Adam(eps=True), "eps is a number, not a bool"),
+        (lambda: sn.Adam(eps=float("inf")), "eps must be finite, not inf"),
+        (lambda: sn.SGD(lr=float("inf")), "lr must be finite, not inf"),
     ],
 )
 def test_refusals(make: Any, said: str) -> None:
