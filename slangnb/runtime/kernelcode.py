@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from slangnb.compiler.reflection import PLAIN_KINDS, TypeInfo, plain_name
-from slangnb.errors import CallError
+from slangnb.errors import CallError, GradientError
 from slangnb.runtime.function import Function
 
 TARGETS = ("slang", "hlsl", "glsl", "spirv-asm", "cuda", "metal", "wgsl")
@@ -31,7 +31,9 @@ def kernel_code(function: Function, target: str = "slang", backward: bool = Fals
     Raises
     ------
     CallError
-        If the target is unknown, ``slangc`` is missing, or a parameter has no plain type.
+        If the target is unknown, ``slangc`` is missing or fails, or a parameter has no plain type.
+    GradientError
+        If the backward pass is asked for, and the function is not differentiable.
     """
     import slangpy as spy
 
@@ -44,6 +46,12 @@ def kernel_code(function: Function, target: str = "slang", backward: bool = Fals
             f"{name} is overloaded or generic: its kernel depends on the call",
             function=name,
             remedy=f"write a function that calls {name} with the types you mean, and ask for its code",
+        )
+    if backward and not signature.differentiable:
+        raise GradientError(
+            f"{name} is not differentiable, so it has no backward pass",
+            function=name,
+            remedy=f"write [Differentiable] above {name} and run its cell",
         )
     session = function.session
     node = function.bwds.slangpy if backward else function.slangpy

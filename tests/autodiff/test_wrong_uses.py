@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import slangnb as sn
+from slangnb.runtime.kernelcode import kernel_code
 
 SOURCE = """
 struct Plain { float a; };
@@ -16,6 +17,7 @@ struct Plain { float a; };
 [Differentiable] float count(no_diff float x) { return x; }
 [Differentiable] int rounded(float x) { return int(x); }
 [Differentiable] float counted(float x, int n) { return n * x; }
+float plain(float x) { return x; }
 float over(float a) { return a; }
 float over(float a, float b) { return a + b; }
 """
@@ -198,11 +200,16 @@ def test_wrong_uses(m: Any, call: Any, message: str, remedy: str) -> None:
 
 
 def test_code_of_overloads(m: Any) -> None:
-    from slangnb.runtime.kernelcode import kernel_code
-
     with pytest.raises(sn.CallError) as caught:
         kernel_code(m.over)
     assert caught.value.remedy == "write a function that calls over with the types you mean, and ask for its code"
+
+
+def test_code_of_a_backward_pass_that_is_not_there(m: Any) -> None:
+    with pytest.raises(sn.GradientError, match="plain is not differentiable, so it has no backward pass") as caught:
+        kernel_code(m.plain, backward=True)
+    assert caught.value.remedy == "write [Differentiable] above plain and run its cell"
+    assert "plain" in kernel_code(m.plain)
 
 
 @pytest.mark.parametrize(
