@@ -95,9 +95,9 @@ def _translate(function: Function, text: str, target: str) -> str:
     units = function.session.units_of(function.target.owner)
     with tempfile.TemporaryDirectory() as folder:
         for unit in units:
-            Path(folder, f"{unit.module}.slang").write_text(unit.text)
+            Path(folder, f"{unit.module}.slang").write_text(unit.text, encoding="utf-8")
         kernel = Path(folder, "kernel.slang")
-        kernel.write_text(text)
+        kernel.write_text(text, encoding="utf-8")
         done = subprocess.run(
             [
                 slangc,
@@ -114,9 +114,11 @@ def _translate(function: Function, text: str, target: str) -> str:
                 str(spy.SHADER_PATH),
             ],
             capture_output=True,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
             check=False,
         )
     if done.returncode:
-        raise CallError(f"slangc made no {target} code: {done.stderr.strip().splitlines()[0]}")
+        said = done.stderr.strip().splitlines() or [f"{slangc} ended with status {done.returncode}, and said nothing"]
+        raise CallError(f"slangc made no {target} code: {said[0]}")
     return done.stdout

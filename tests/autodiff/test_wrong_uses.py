@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -210,6 +212,26 @@ def test_code_of_a_backward_pass_that_is_not_there(m: Any) -> None:
         kernel_code(m.plain, backward=True)
     assert caught.value.remedy == "write [Differentiable] above plain and run its cell"
     assert "plain" in kernel_code(m.plain)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a script stands for the compiler")
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("exit 3", "slangc made no glsl code: {fake} ended with status 3, and said nothing"),
+        ("echo 'no such thing: é' >&2; exit 1", "slangc made no glsl code: no such thing: é"),
+    ],
+)
+def test_code_by_a_compiler_that_fails(
+    m: Any, script: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = tmp_path / "slangc"
+    fake.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    fake.chmod(0o755)
+    monkeypatch.setattr("slangnb.runtime.kernelcode.find_slangc", lambda: str(fake))
+    with pytest.raises(sn.CallError) as caught:
+        kernel_code(m.plain, "glsl")
+    assert caught.value.message == said.format(fake=fake)
 
 
 @pytest.mark.parametrize(
