@@ -138,13 +138,19 @@ def _one(rest: list[str], usage: str) -> str:
     return rest[0]
 
 
+def _none(rest: list[str], word: str) -> None:
+    if rest:
+        raise CallError(f"%slang: {word} takes nothing more, not {rest[0]!r}", remedy=f"write `%slang {word}`")
+
+
 def say_broken(current: Session) -> None:
     """Tell which modules do not compile any more, and why."""
     for label, reason in current.take_broken():
         print(f"warning: {label} does not compile any more:\n{reason}")
 
 
-def _devices(_magics: SlangMagics, _rest: list[str]) -> None:
+def _devices(_magics: SlangMagics, rest: list[str]) -> None:
+    _none(rest, "devices")
     for found in map(backends.probe, backends.enumerate_backends()):
         current = has_session() and session().backend.key == found.key
         state = "in use" if current else "works" if found.ok else f"refused: {found.reason}"
@@ -158,7 +164,8 @@ def _use(_magics: SlangMagics, rest: list[str]) -> None:
     say_broken(s)
 
 
-def _modules(_magics: SlangMagics, _rest: list[str]) -> None:
+def _modules(_magics: SlangMagics, rest: list[str]) -> None:
+    _none(rest, "modules")
     modules = session().modules
     for name, module in modules.items():
         print(f"{Path(name).name}: {', '.join(module)}")
@@ -211,13 +218,15 @@ def _code(magics: SlangMagics, rest: list[str]) -> None:
     print(kernel_code(function, target(wanted), backward))
 
 
-def _doctor(_magics: SlangMagics, _rest: list[str]) -> None:
+def _doctor(_magics: SlangMagics, rest: list[str]) -> None:
+    _none(rest, "doctor")
     from slangnb.devices.doctor import report
 
     print(report())
 
 
-def _reset(magics: SlangMagics, _rest: list[str]) -> None:
+def _reset(magics: SlangMagics, rest: list[str]) -> None:
+    _none(rest, "reset")
     close()
     gone: list[Any] = [n for n, v in magics.shell.user_ns.items() if isinstance(v, Function | Module)]
     for name in gone:

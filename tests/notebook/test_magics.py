@@ -201,6 +201,10 @@ def test_commands_say_what_they_broke(shell: Any, capsys: pytest.CaptureFixture[
         ("load nowhere.slang", "no file"),
         ("code polynomial --target foo", "no target 'foo'"),
         ("code 'open", "closing quotation"),
+        ("modules extra", "modules takes nothing more, not 'extra'\nremedy: write `%slang modules`"),
+        ("devices all", "devices takes nothing more, not 'all'"),
+        ("doctor vulkan", "doctor takes nothing more, not 'vulkan'"),
+        ("reset now", "reset takes nothing more, not 'now'"),
     ],
 )
 def test_wrong_line_commands(shell: Any, line: str, message: str) -> None:
