@@ -55,9 +55,10 @@ class Surface:
         """Give the loss at points (n, 2), and both partial derivatives (n, 2) if there are any."""
         if self.why_flat():
             return self.values(points), None
-        if self.count >= MANY_SAMPLES:
-            return self._one_by_one(points)
-        return self.values(points), self.slopes(points)
+        many = self.count >= MANY_SAMPLES
+        values, slopes = self._one_by_one(points) if many else (self.values(points), self.slopes(points))
+        # Slang's own derivatives are numbers even where the function is none, as left of 0 for sqrt.
+        return values, np.where(np.isfinite(values)[:, None], slopes, np.nan)
 
     def values(self, points: Floats) -> Floats:
         """Give the loss at points (n, 2), summed in float64."""

@@ -21,6 +21,7 @@ SOURCE = """
 [Differentiable] double fine(double a, double b, double c) { return a * a * c + b * b * b; }
 [Differentiable] float corner(float a, float b) { return sqrt(a + b); }
 [Differentiable] float part(float a, no_diff float b, int n) { return a * a * b * n; }
+[Differentiable] float never(float a, float b, float x) { return 0.0 / (a - a) + b * x; }
 [Differentiable] float3 vector(float a, float b) { return float3(a, b, 0); }
 float rough(float a, float b) { return floor(a) + b; }
 float either(float a, float b) { return a + b; }
@@ -161,6 +162,16 @@ def test_where_there_is_no_number(m: Any) -> None:
     assert view.model.stats.nan == 210
     assert "left blank: 210 NaN" in str(view)
     assert view.model.marks[-1].value == 0.0
+    blank = np.isnan(view.model.values)
+    assert all((np.isnan(slope) == blank).all() for slope in gradient_of(view))
+
+
+@pytest.mark.filterwarnings("ignore::slangnb.errors.GradientWarning")
+@pytest.mark.parametrize("count", [1, surface.MANY_SAMPLES])
+def test_nothing_is_said_of_the_gradient_of_what_is_nowhere_a_number(m: Any, count: int) -> None:
+    x = np.ones(count, np.float32)
+    view = sn.landscape(m.never, a=(-1, 1), b=(-1, 1), data={"x": x}, resolution=3)
+    assert str(view).endswith("no arrows: the gradient is nowhere finite; left blank: 9 NaN")
 
 
 # Without derivatives
