@@ -114,11 +114,13 @@ def bind_one(signature: Signature, args: Sequence[Any], kwargs: Mapping[str, Any
     missing = [p.name for p in free if need_outputs or p.io != "out"]
     if missing:
         listed = " and ".join(map(repr, missing))
+        known = ", ".join(f"`{p.name} = {p.default}`" for p in free if p.default)
+        no_defaults = f"SlangPy takes no defaults: pass what is declared as {known}; " if known else ""
         raise CallError(
             f"{name}: argument{'s' * (len(missing) > 1)} {listed} {'are' if len(missing) > 1 else 'is'} missing",
             function=name,
             argument=missing[0],
-            remedy=f"its signature is {signature}",
+            remedy=f"{no_defaults}its signature is {signature}",
         )
     return Bound(signature, tuple(slots[n] for n in names if n in slots), result, place)
 

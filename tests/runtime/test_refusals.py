@@ -318,6 +318,14 @@ def test_no_overload(m: Any) -> None:
     check(m, lambda m: m.over(1, q=3), f"no overload of over takes 1 argument by position and 'q'; {listed}", PASS_ONE)
 
 
+def test_defaults_are_not_taken(session: Any) -> None:
+    m = session.compile("float shift(float a, float x, int n = 2, float by = 0.5f) { return a * x * n + by; }")
+    signature = "its signature is float shift(float a, float x, int n, float by)"
+    told = f"SlangPy takes no defaults: pass what is declared as `n = 2`, `by = 0.5f`; {signature}"
+    check(m, lambda m: m.shift(1.0, 2.0), "shift: arguments 'n' and 'by' are missing", told)
+    check(m, lambda m: m.shift(1.0, n=2, by=0.5), "shift: argument 'x' is missing", signature)
+
+
 PASS_ONE = "pass the arguments of one of them"
 
 
