@@ -45,6 +45,11 @@ big = np.random.default_rng(0).normal(size=(512, 512)).astype(np.float32)
 tensor = sn.tensor(big, grad=True)
 pair = sn.show(big=tensor)
 pair"""
+RAMP = """%load_ext slangnb
+import numpy as np, slangnb as sn
+ramp = sn.tensor(np.zeros((31, 61), np.float32), grad=True)
+ramp.grad.copy_from_numpy(np.tile(np.linspace(-1, 1, 61, dtype=np.float32), (31, 1)))
+sn.show(ramp=ramp)"""
 CHANGE = """height.copy_from_numpy(np.full((40, 60), 7.5, np.float32))
 view.update()
 followed.copy_from_numpy(np.full((8, 9), 3.25, np.float32))"""
@@ -59,6 +64,11 @@ HEIGHT, STACK_AT, WAVE_AT, BAD_AT, LIVE_AT, BIG_AT, CHANGE_AT, LOOP_AT = range(8
 # Canvases hold something that is not transparent.
 DRAWN = """c => { const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
   let n = 0; for (let i = 3; i < d.length; i += 4) if (d[i]) n++; return n; }"""
+# The colours of a ramp and of the scale below it, beside the line that marks 0 in their middle.
+NEAR_ZERO = """stage => { const c = stage.querySelector('canvas'), k = window.devicePixelRatio;
+  const x = (40 + (stage.clientWidth - 50) / 2 + 4) * k, g = c.getContext('2d');
+  return [c.height * 0.3, c.height - 24 * k].map(y => [...g.getImageData(x, y, 1, 1).data]); }"""
+CHANGE_THEME = "name => window.jupyterapp.commands.execute('apputils:change-theme', { theme: name }).then(() => null)"
 NAMES = """root => [...root.querySelectorAll('button, select, input, [tabindex]')]
   .filter(e => e.offsetParent).map(e => [e.tagName, e.tabIndex,
     (e.getAttribute('aria-label') || e.closest('label')?.firstChild?.textContent || '').trim()])"""
@@ -411,13 +421,26 @@ def test_themes(views: Views) -> None:
 
     light, drawn = paper(), ink()
     assert min(zero()) > 240
-    change = "name => window.jupyterapp.commands.execute('apputils:change-theme', { theme: name }).then(() => null)"
-    views.page.evaluate(change, "JupyterLab Dark")
+    views.page.evaluate(CHANGE_THEME, "JupyterLab Dark")
     until(lambda: paper() != light, "the paper is dark")
     until(lambda: ink() != drawn, "ticks are drawn in the ink of the dark theme")
     until(lambda: max(zero()[:3]) < 80, "zero of a gradient is dark")
-    views.page.evaluate(change, "JupyterLab Light")
+    views.page.evaluate(CHANGE_THEME, "JupyterLab Light")
     until(lambda: ink() == drawn, "as before")
+
+
+def test_a_picture_that_comes_in_a_dark_page_has_the_colours_of_its_scale(views: Views, notebook: OpenNotebook) -> None:
+    views.page.evaluate(CHANGE_THEME, "JupyterLab Dark")
+    try:
+        opened = notebook([RAMP])
+        assert opened.run_all()
+        stage = opened.cell(0).locator(".snb-stage").nth(1)
+        stage.scroll_into_view_if_needed()
+        until(lambda: max(stage.evaluate(NEAR_ZERO)[1][:3]) < 80, "the scale is dark near 0")
+        picture, scale = stage.evaluate(NEAR_ZERO)
+        assert picture == pytest.approx(scale, abs=8)
+    finally:
+        views.page.evaluate(CHANGE_THEME, "JupyterLab Light")
 
 
 def test_update_and_live(views: Views) -> None:

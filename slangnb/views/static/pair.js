@@ -529,7 +529,7 @@ class View {
     } else if (m.kind === "window" && m.id === this.windowId && !m.error && this.frame) {
       const b = buffers[0];
       this.detail = unpack(m.about, new Uint8Array(b.buffer, b.byteOffset, b.byteLength));
-      this.repaintDetail(); this.drawSoon();
+      this.colour([this.detail]); this.drawSoon();
     }
   }
 
@@ -551,15 +551,15 @@ class View {
   repaint() {
     if (!this.frame) return;
     this.look_ ??= this.theme();
-    if (this.frame.kind !== "line") for (const p of this.frame.panels) paint(p, p.colours ? null : this.palette(p));
-    this.repaintDetail();
+    this.colour();
     // Sizes and the theme are looked at when they change, not for each picture.
     const placed = `${this.shape} ${this.size} ${this.frame.panels.map(p => [p.layers, !!p.colours])} ${this.local.profile}`;
     if (placed !== this.placed) { this.placed = placed; this.resize(); }
     this.draw();
   }
-  repaintDetail() {
-    if (this.detail && this.detail.kind !== "line") for (const p of this.detail.panels) paint(p, p.colours ? null : this.palette(p));
+  /** Paint what is drawn: all of it, and the elements in sight. */
+  colour(frames = [this.frame, this.detail]) {
+    for (const f of frames) if (f && f.kind !== "line") for (const p of f.panels) paint(p, p.colours ? null : this.palette(p));
   }
 
   theme() { return themeOf(this.root, this.live); }
@@ -567,7 +567,10 @@ class View {
   /** Place the parts of each canvas, and give it the pixels that the screen has. */
   resize() {
     if (!this.frame) return;
+    const { dark } = this.look_.inks;
     this.look_ = this.theme();
+    // The first picture comes before the view is on the page, where each theme looks light.
+    if (this.look_.inks.dark !== dark) this.colour();
     for (const s of this.stages) {
       const w = s.stage.clientWidth;
       if (!w) continue;
