@@ -14,7 +14,9 @@ import slangnb as sn
 from slangnb.errors import CallError
 from slangnb.views.explore.arguments import plan
 from slangnb.views.explore.evaluate import POINTS
+from slangnb.views.explore.live import about
 from slangnb.views.explore.model import Range, notes, readout, spans, text_lines
+from slangnb.views.explore.plane_live import about as about_plane
 from slangnb.views.page import render
 
 SOURCE = """
@@ -29,6 +31,7 @@ int whole(float x) { return int(floor(x)); }
 [Differentiable] float[6] six(float x) { float[6] r; for (int i = 0; i < 6; i++) r[i] = i * x; return r; }
 [Differentiable] float drawn(int n, float x) { return n * x; }
 int only(int n) { return n; }
+[Differentiable] float wave(float x, float a, float f) { return a * f * x; }
 struct Pair { float a; float b; };
 Pair both(float x) { Pair p; p.a = x; p.b = x; return p; }
 [Differentiable] void written(float x, out float y) { y = x; }
@@ -78,6 +81,17 @@ def test_text(m: Any) -> None:
         "  df/dx  min 1.081 at x = -1  max 2 at x = 0\n"
         "  at x = 0.25  f = 0.4948  df/dx = 1.938"
     )
+
+
+def test_beside_a_parameter_f_the_value_has_the_name_of_the_function(m: Any) -> None:
+    view = sn.explore(m.wave, x=(-1, 1, 0.5), a=2, f=(0, 8, 3))
+    assert dict(readout(view.model)) == {"x": "0.5", "wave": "3", "d wave/dx": "6"}
+    assert [name for name, _ in text_lines(view.model)] == ["wave", "d wave/dx"]
+    meta = about(view.model)
+    assert (meta["what"], meta["symbol"], meta["slope"]) == ("wave(x)", "wave", "d wave/dx")
+    plane = sn.explore(m.wave, x=(-1, 1, 0.5), f=(0, 8, 3), a=2, axes=("x", "f"))
+    assert repr(plane).endswith("at x = 0.5  f = 3  wave = 3  d wave/dx = 6  d wave/df = 1")
+    assert about_plane(plane.model)["what"] == "wave(x, f)"
 
 
 def test_numbers_of_a_narrow_axis_are_told_apart(m: Any) -> None:
@@ -145,6 +159,7 @@ def test_a_pair_for_a_vector_of_two_is_that_vector(m: Any) -> None:
 def test_structs_and_tensors_are_fixed(session: Any) -> None:
     made = session.compile("""
 import slangpy;
+[Differentiable] float wave(float x, float a, float f) { return a * f * x; }
 struct Pair { float a; float b; };
 [Differentiable] float of(no_diff Pair p, float x, Tensor<float, 1> w) { return p.a * x + w[1]; }
 """)

@@ -90,7 +90,7 @@ def drawing(model: ExploreModel, title: str = "") -> Drawing:
 
 def _readout(page: Page, model: ExploreModel, line: float) -> None:
     """Write what the probe reads, above the curve: over it, it would cover it."""
-    name = page.text(_LEFT, line, f"f({model.axis})", size=9.5, color=INK)
+    name = page.text(_LEFT, line, f"{model.symbol}({model.axis})", size=9.5, color=INK)
     said = [f"{word} = {numbers}" for word, numbers in readout(model)]
     words = list(zip(said, [INK, INK, _sign_colour(model)], strict=False))
     head.readout(page, words, _LEFT + _PLOT, line, _PLOT - page.wide(name) - 0.3)

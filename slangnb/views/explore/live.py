@@ -97,6 +97,7 @@ def head(model: ExploreModel | PlaneModel, text: str) -> dict[str, Any]:
     return {
         "call": model.call,
         "words": model.words,
+        "symbol": model.symbol,
         "probe": model.probe,
         "sliders": controls(model.sliders),
         "alt": "; ".join(line.strip() for line in text.splitlines()),
@@ -108,7 +109,7 @@ def about(model: ExploreModel) -> dict[str, Any]:
     curve, slopes = spans(model)
     return {
         **head(model, plain(model)),
-        "what": f"f({model.axis})",
+        "what": f"{model.symbol}({model.axis})",
         "axis": model.axis,
         "slope": model.slope_name,
         "labels": list(model.labels),

@@ -100,9 +100,14 @@ class ExploreModel:
     note: str = ""
 
     @property
+    def symbol(self) -> str:
+        """What the value is called."""
+        return symbol(self.name, (self.axis,), self.sliders, self.fixed)
+
+    @property
     def slope_name(self) -> str:
         """What the derivative is called."""
-        return f"df/d{self.axis}"
+        return derivative(self.symbol, self.axis)
 
     @property
     def digits(self) -> int:
@@ -113,6 +118,29 @@ class ExploreModel:
     def count(self) -> int:
         """The number of points."""
         return len(self.x)
+
+
+def symbol(function: str, axes: Sequence[str], sliders: Sequence[Slider], fixed: Mapping[str, str]) -> str:
+    """Give what a value is called: "f", or by the function's own name where a parameter has that one.
+
+    Examples
+    --------
+    >>> symbol("wave", ("x",), (), {"a": "2"}), symbol("wave", ("x",), (), {"f": "2"})
+    ('f', 'wave')
+    """
+    parameters = {*(axis.partition(".")[0] for axis in axes), *(s.range.name for s in sliders), *fixed}
+    return function if "f" in parameters else "f"
+
+
+def derivative(symbol: str, axis: str) -> str:
+    """Give what a derivative is called.
+
+    Examples
+    --------
+    >>> derivative("f", "x"), derivative("wave", "x")
+    ('df/dx', 'd wave/dx')
+    """
+    return f"d{symbol if symbol == 'f' else f' {symbol}'}/d{axis}"
 
 
 def settings(sliders: Sequence[Slider], fixed: Mapping[str, str]) -> str:
@@ -173,7 +201,7 @@ def spans(model: ExploreModel) -> tuple[Limits, tuple[Limits, ...]]:
 def beyond(model: ExploreModel) -> str:
     """Say how many points are outside of the picture."""
     curve, slopes = spans(model)
-    counts = [("f", _outside(model.values, curve))]
+    counts = [(model.symbol, _outside(model.values, curve))]
     if model.slopes is not None:
         counts.append((model.slope_name, sum(_outside(*one) for one in zip(model.slopes, slopes, strict=True))))
     said = [f"{count} of {name}" for name, count in counts if count]
@@ -225,7 +253,7 @@ def written(value: float) -> str:
 def readout(model: ExploreModel) -> tuple[tuple[str, str], ...]:
     """Give what the probe reads, as names and numbers: x, f, and the derivative."""
     at = model.probe
-    said = [(model.axis, number(float(model.x[at]), model.digits)), ("f", vector(model.values[:, at]))]
+    said = [(model.axis, number(float(model.x[at]), model.digits)), (model.symbol, vector(model.values[:, at]))]
     if model.slopes is not None:
         said.append((model.slope_name, vector(model.slopes[:, at])))
     return tuple(said)
@@ -233,7 +261,7 @@ def readout(model: ExploreModel) -> tuple[tuple[str, str], ...]:
 
 def text_lines(model: ExploreModel) -> tuple[tuple[str, str], ...]:
     """Give the statistics of the curve and of its derivative, each with its name."""
-    parts = [("f", model.values), *([] if model.slopes is None else [(model.slope_name, model.slopes)])]
+    parts = [(model.symbol, model.values), *([] if model.slopes is None else [(model.slope_name, model.slopes)])]
     return tuple((name, extent(model.x, rows, model.axis, model.digits - 1)) for name, rows in parts)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from slangnb.views import field
-from slangnb.views.explore.model import Slider, settings, written
+from slangnb.views.explore.model import Slider, derivative, settings, symbol, written
 from slangnb.views.field import FieldModel
 from slangnb.views.measure import measure
 from slangnb.views.text import digits, number
@@ -44,9 +44,14 @@ class PlaneModel:
         return self.field.values.size
 
     @property
+    def symbol(self) -> str:
+        """What the value is called."""
+        return symbol(self.field.name, self.field.axes, self.sliders, self.fixed)
+
+    @property
     def slope_names(self) -> tuple[str, ...]:
         """What the derivatives are called."""
-        return tuple(f"df/d{axis}" for axis in self.field.axes)
+        return tuple(derivative(self.symbol, axis) for axis in self.field.axes)
 
 
 def readout(model: PlaneModel, at: int | None = None) -> tuple[tuple[str, str], ...]:
@@ -56,7 +61,7 @@ def readout(model: PlaneModel, at: int | None = None) -> tuple[tuple[str, str], 
     row, column = divmod(at, len(shown.x))
     places = zip(shown.axes, (shown.x, shown.y), (column, row), strict=True)
     said = [(name, number(float(along[i]), digits(measure(along)))) for name, along, i in places]
-    said.append(("f", written(float(shown.values[row, column]))))
+    said.append((model.symbol, written(float(shown.values[row, column]))))
     slopes = shown.gradient or ()
     said += [(name, written(float(one[row, column]))) for name, one in zip(model.slope_names, slopes, strict=False)]
     return tuple(said)
@@ -88,7 +93,7 @@ def lines(model: PlaneModel) -> tuple[tuple[str, str], ...]:
         said = [f"{written(stats.min)} {'where finite' if stats.not_finite else 'everywhere'}"]
     values = "  ".join(one for one in (*(said or ["nothing finite"]), stats.not_finite) if one)
     steep = field.steepest(model.field)
-    return (("f", values), *([] if steep is None else [("gradient", f"up to {number(steep)}")]))
+    return ((model.symbol, values), *([] if steep is None else [("gradient", f"up to {number(steep)}")]))
 
 
 def plain(model: PlaneModel) -> str:

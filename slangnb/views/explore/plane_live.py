@@ -34,7 +34,7 @@ def about(model: PlaneModel) -> dict[str, Any]:
     scale = None if field.scale is None else norm_of(field)
     return {
         **head(model, plain(model)),
-        "what": f"f({', '.join(field.axes)})",
+        "what": f"{model.symbol}({', '.join(field.axes)})",
         "axes": list(field.axes),
         "slopes": list(model.slope_names),
         "grid": [len(field.x), len(field.y)],

@@ -70,7 +70,7 @@ class PlaneView(Explored[PlaneModel, "LivePlane"]):
 def rows(model: ExploreModel) -> list[tuple[str, ...]]:
     """Give the numbers of each component, and of its derivative, for a table."""
     found: list[tuple[str, ...]] = []
-    parts = [("f", model.values), *([] if model.slopes is None else [(model.slope_name, model.slopes)])]
+    parts = [(model.symbol, model.values), *([] if model.slopes is None else [(model.slope_name, model.slopes)])]
     for name, lines in parts:
         for label, line in zip(model.labels or ("",), lines, strict=True):
             stats = measure(line)

@@ -28,7 +28,7 @@ class View extends Explored {
   /** What the probe reads. */
   parts() {
     const m = this.meta, at = this.probe, join = rows => rows.length > 1 ? `(${rows.map(r => this.number(r[at])).join(", ")})` : this.number(rows[0][at]);
-    const parts = [[m.axis, inFull(this.x[at], m.digits), ""], ["f", join(this.values), ""]];
+    const parts = [[m.axis, inFull(this.x[at], m.digits), ""], [m.symbol, join(this.values), ""]];
     if (m.gradient) {
       const slope = this.slopes[0][at], turn = this.slopes.length > 1 ? "" : slope > 0 ? "snb-up" : slope < 0 ? "snb-down" : "";
       parts.push([m.slope, join(this.slopes), turn]);

@@ -27,7 +27,7 @@ class View extends Explored {
     const m = this.meta, at = this.probe, nx = m.grid[0], turn = v => v > 0 ? "snb-up" : v < 0 ? "snb-down" : "";
     return [
       [m.axes[0], inFull(this.x[at % nx], m.digits[0]), ""], [m.axes[1], inFull(this.y[Math.floor(at / nx)], m.digits[1]), ""],
-      ["f", this.number(this.f[at]), ""], ...this.slopes.map((one, i) => [m.slopes[i], this.number(one[at]), turn(one[at])]),
+      [m.symbol, this.number(this.f[at]), ""], ...this.slopes.map((one, i) => [m.slopes[i], this.number(one[at]), turn(one[at])]),
     ];
   }
 
