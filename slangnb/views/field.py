@@ -214,6 +214,9 @@ def _reading(model: FieldModel) -> Iterator[str]:
     if model.path is not None:
         every = dots(len(model.path))
         yield "path: a dot " + (f"every {every} steps" if every > 1 else "at each step")
+    values = {mark.word: mark.value for mark in model.marks if mark.value is not None}
+    if "lowest" in values and min(values.values()) < values["lowest"]:
+        yield "lowest: of the grid's points, not of the path's"
 
 
 def _missing(model: FieldModel) -> Iterator[str]:

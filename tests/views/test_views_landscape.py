@@ -80,6 +80,17 @@ def test_the_lowest_point_is_that_of_least_squares(m: Any) -> None:
     assert low.value == model.values.min()
 
 
+def test_lowest_is_said_to_be_of_the_grid_where_the_path_goes_lower(m: Any) -> None:
+    said = "lowest: of the grid's points, not of the path's"
+    slope, offset = np.polyfit(X.astype(np.float64), Y.astype(np.float64), 1)
+    lower = sn.landscape(m.line, a=(-2, 2), b=(-2, 2), data=DATA, resolution=9, path=[[-1, -1], [slope, offset]])
+    values = {mark.word: mark.value for mark in lower.model.marks if mark.value is not None}
+    assert values["end"] < values["lowest"]
+    assert said in repr(lower)
+    higher = sn.landscape(m.line, a=(-2, 2), b=(-2, 2), data=DATA, resolution=9, path=[[-1, -1], [-2, 2]])
+    assert said not in repr(higher)
+
+
 def test_the_first_range_is_across(m: Any) -> None:
     view = sn.landscape(m.line, b=(-1, 1), a=(-3, 3), data=DATA, resolution=5)
     model = view.model
