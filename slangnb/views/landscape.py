@@ -161,17 +161,32 @@ def _ranges(signature: Signature, named: Mapping[str, Any]) -> dict[str, tuple[f
     found = {n: v for n, v in named.items() if isinstance(v, tuple) and parameters[n].type.kind == "scalar"}
     if len(found) != 2:
         pairs = f" ({', '.join(found)})" if found else ""
-        free = [p.name for p in signature.parameters if p.type.kind == "scalar" and p.type.scalar in REAL]
-        one, two = [*dict.fromkeys([*found, *free]), "a", "b"][:2]
         raise CallError(
             f"landscape draws two parameters, and {len(found) or 'none'} of {signature.name} has a range{pairs}"
             if len(found) < 2
             else f"landscape draws two parameters, and {len(found)} of {signature.name} have ranges{pairs}",
             function=signature.name,
-            remedy=f"give two of them a pair, as in sn.landscape({signature.name}, {one}=(-2, 2), {two}=(-2, 2), ...), "
-            "and the others a number or data",
+            remedy=_two(signature, found),
         )
     return {name: _range(signature.name, parameters[name], pair) for name, pair in found.items()}
+
+
+def _two(signature: Signature, found: Mapping[str, Any]) -> str:
+    """Say what to write where there are not two ranges."""
+    name = signature.name
+    free = [p.name for p in signature.parameters if p.type.kind == "scalar" and p.type.scalar in REAL]
+    if len(free) >= 2:
+        one, two = list(dict.fromkeys([*found, *free]))[:2]
+        return (
+            f"give two of them a pair, as in sn.landscape({name}, {one}=(-2, 2), {two}=(-2, 2), ...), "
+            "and the others a number or data"
+        )
+    few = f"{name} has fewer than two float parameters: write"
+    pairs = [p.name for p in signature.parameters if p.type.shape == (2,) and p.type.scalar in REAL]
+    if not pairs:
+        return f"{few} a function of two floats that calls it"
+    others = ", ..." if len(signature.parameters) > 1 else ""
+    return f"{few} sn.explore({name}, {pairs[0]}=((-1, 1), (-1, 1)){others}), over both components of {pairs[0]}"
 
 
 def _unknown(signature: Signature, name: str, named: Mapping[str, Any]) -> CallError:

@@ -23,6 +23,8 @@ SOURCE = """
 [Differentiable] float part(float a, no_diff float b, int n) { return a * a * b * n; }
 [Differentiable] float never(float a, float b, float x) { return 0.0 / (a - a) + b * x; }
 [Differentiable] float3 vector(float a, float b) { return float3(a, b, 0); }
+float bowl(float2 p, float k) { return k * dot(p, p); }
+float single(float a, int n) { return a * n; }
 float rough(float a, float b) { return floor(a) + b; }
 float either(float a, float b) { return a + b; }
 float either(float a, float b, float c) { return a + b + c; }
@@ -280,6 +282,19 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
         {"b": (0, 1), "a": (0, 1), "x": (0, 1), "y": 1.0},
         "landscape draws two parameters, and 3 of line have ranges (b, a, x)",
         "give two of them a pair, as in sn.landscape(line, b=(-2, 2), a=(-2, 2), ...), and the others a number or data",
+    ),
+    (
+        "bowl",
+        {"p": (-1, 1), "k": (0, 1)},
+        "landscape draws two parameters, and 1 of bowl has a range (k)",
+        "bowl has fewer than two float parameters: write sn.explore(bowl, p=((-1, 1), (-1, 1)), ...), over both "
+        "components of p",
+    ),
+    (
+        "single",
+        {"a": (0, 1)},
+        "landscape draws two parameters, and 1 of single has a range (a)",
+        "single has fewer than two float parameters: write a function of two floats that calls it",
     ),
     ("line", {"a": (0, 1), "bb": (0, 1)}, "line has no parameter 'bb'", "did you mean 'b'?"),
     (
