@@ -187,6 +187,7 @@ struct Pair { float a; float b; };
         ("wavelet", {"x": (0, 1, 2, 3), "a": 1, "b": 2}, r"4 numbers\nremedy: a range is x=\(lo, hi\)"),
         ("wavelet", {"x": (0, "1"), "a": 1, "b": 2}, "holds what is no number"),
         ("wavelet", {"x": [0, 1], "a": 1, "b": 2}, r"given several\nremedy: write x=\(0, 1\)"),
+        ("wavelet", {"x": [-2, 2.5], "a": 1, "b": 2}, r"given several\nremedy: write x=\(-2, 2.5\) for a range"),
         ("wavelet", {"x": (0, 1e39), "a": 1, "b": 2}, "beyond the numbers of float"),
         ("wavelet", {"x": (1e8, 1e8 + 1), "a": 1, "b": 2}, "are the same float"),
         ("wavelet", {"x": (0, 1e-60), "a": 1, "b": 2}, "are the same float"),

@@ -206,7 +206,7 @@ def _range(function: str, parameter: Parameter, value: Any) -> Range | None:
         if t.kind == "scalar" and (isinstance(value, list) or tuple(getattr(value, "shape", ()))):
             raise refuse(
                 f"{name!r} is one number for the whole curve, but it was given several",
-                f"write {name}=(0, 1) for a range, in parentheses, or one number",
+                f"write {name}={_pair(value)} for a range, in parentheses, or one number",
             )
         return None
     if t.kind != "scalar" or t.scalar not in SCALARS:
@@ -242,6 +242,12 @@ def _range(function: str, parameter: Parameter, value: Any) -> Range | None:
     if lo < bounds.min or hi > bounds.max:
         raise refuse(f"the range of {name!r} is beyond the numbers of {t.scalar}", f"from {bounds.min} to {bounds.max}")
     return Range(name, lo, hi, float(math.floor(start)), whole=True)
+
+
+def _pair(value: Any) -> str:
+    """Write a list of two numbers as the range that it is meant to be, or another range."""
+    meant = isinstance(value, list) and len(value) == 2 and all(type(one) in (int, float) for one in value)
+    return in_words(value) if meant else "(0, 1)"
 
 
 def moved(sliders: Sequence[Range], values: Mapping[str, Any]) -> dict[str, float]:
