@@ -45,5 +45,11 @@ def _joined(name: str, thing: Any, gradient: Any) -> Any:
     shapes = [(*t.shape.as_tuple(), t.dtype.full_name) for t in (value, gradient)]
     if shapes[0] != shapes[1]:
         said = [f"{shape[-1]} {shape[:-1]}" for shape in shapes]
-        raise CallError(f"the gradient of {name!r} is {said[1]}, its value {said[0]}")
+        # A row that was given no name has this one.
+        of = "" if name == "tensor" else f" of {name!r}"
+        raise CallError(
+            f"the gradient{of} is {said[1]}, its value {said[0]}",
+            argument="grads",
+            remedy=f"give a gradient that is {said[0]}, as sn.grad(f)(x) is for this x",
+        )
     return value.with_grads(grad_out=gradient, zero=False)

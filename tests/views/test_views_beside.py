@@ -46,6 +46,12 @@ def test_some_rows_by_name(session: Any) -> None:
         ({"x": X, "y": X}, {"grads": X}, "grads is one gradient, for several rows"),
         ({"x": X}, {"grads": {"y": X}}, "grads has 'y', but the rows are 'x'"),
         ({"x": X}, {"grads": X[:2]}, r"the gradient of 'x' is float \(2,\), its value float \(3,\)"),
+        (
+            {"tensor": X},
+            {"grads": X[:2]},
+            r"the gradient is float \(2,\), its value float \(3,\)\n"
+            r"remedy: give a gradient that is float \(3,\), as sn.grad",
+        ),
         ({"x": X}, {"grads": X, "live": True}, "this view reads its numbers again"),
         ({"x": X}, {"grads": X, "history": True}, "this view reads its numbers again"),
     ],
