@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from difflib import get_close_matches
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,11 +30,15 @@ _SMALLER, _START = "a smaller learning rate may help, or another start", "look a
 
 
 def _teach(_: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    loose = [name for name in kwargs if name not in ("lr", "epochs", "iterations")]
+    known = signature(optimize).parameters
+    loose = [name for name in kwargs if name not in known]
     if "lr" in kwargs:
         return f"write optimizer=sn.Adam(lr={kwargs['lr']!r})"
     if "epochs" in kwargs or "iterations" in kwargs:
         return "write steps="
+    close = get_close_matches(loose[0], known, 1, 0.7) if loose else []
+    if close:
+        return f"did you mean {close[0]}?"
     more = f"; {loose[0]!r} goes into params or data" if loose else ""
     return f"write sn.optimize(loss, params={{'a': 2.0}}, data={{'x': x}}, steps=300){more}"
 
@@ -109,6 +115,7 @@ def optimize(
     data = {} if data is None else data
     _check(loss, params, data, optimizer, steps)
     _refuse_shared(params)
+    _check_callback(callback)
     both = value_and_grad(loss, wrt=tuple(params), reduce=reduce)
     session, types = loss.session, _types(loss)
     fixed = {name: placed(name, value, types.get(name), session) for name, value in data.items()}
@@ -145,8 +152,8 @@ def optimize(
 
 
 def _types(loss: Function) -> dict[str, TypeInfo]:
-    signature = loss.info.signature
-    return {} if signature is None else {p.name: p.type for p in signature.parameters}
+    found = loss.info.signature
+    return {} if found is None else {p.name: p.type for p in found.parameters}
 
 
 def _refuse_shared(params: Mapping[str, Any]) -> None:
@@ -202,3 +209,19 @@ def _check(loss: Any, params: Any, data: Any, optimizer: Any, steps: Any) -> Non
             argument="loss",
             remedy="write the loss as a [Differentiable] function in a %%slang cell",
         )
+
+
+def _check_callback(callback: Any) -> None:
+    """Refuse what cannot be called with what a callback gets."""
+    if callback is None:
+        return
+    try:
+        signature(callback).bind(0, 0.0, {})
+    except ValueError:
+        return  # a function in C that does not tell
+    except TypeError:
+        raise CallError(
+            "optimize: the callback does not take its three arguments: the step, the loss, and the parameters",
+            argument="callback",
+            remedy="write it as `def callback(step, loss, params): ...`",
+        ) from None

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, fields
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slangnb.errors import CallError
 from slangnb.runtime.checks import called
+from slangnb.runtime.teaching import teaches
 
 Floats = NDArray[np.float64]
 Rate = float | Callable[[int], float]
+_C = TypeVar("_C", bound=type)
 
 
 class Optimizer(Protocol):
@@ -47,6 +49,20 @@ class Optimizer(Protocol):
         ...
 
 
+def _teach(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """Say what to write for arguments that an optimiser does not have."""
+    if "learning_rate" in kwargs:
+        return f"write lr={_written(kwargs['learning_rate'])}"
+    known = ", ".join(f"{one.name}={one.default!r}" for one in fields(args[0]))
+    return f"write sn.{type(args[0]).__name__}({known}); the parameters go to sn.optimize(loss, params={{...}})"
+
+
+def _taught(optimizer: _C) -> _C:
+    optimizer.__init__ = teaches(_teach)(optimizer.__init__)
+    return optimizer
+
+
+@_taught
 @dataclass(frozen=True, slots=True)
 class SGD:
     """Gradient descent: ``p -= lr * g``; with momentum ``v = momentum * v + g; p -= lr * v``.
@@ -103,6 +119,7 @@ class SGD:
         return f"SGD(lr={_written(self.lr)}{f', momentum={self.momentum!r}' if self.momentum else ''})"
 
 
+@_taught
 @dataclass(frozen=True, slots=True)
 class Adam:
     """Adam: steps of about `lr` whatever the size of the gradient.

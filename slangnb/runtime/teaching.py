@@ -42,7 +42,9 @@ def teaches(
                 wrong = _misfit(function, args, kwargs)
                 if not wrong:
                     raise
-            raise CallError(f"{function.__name__}: {wrong}", remedy=remedy(args, kwargs))
+            # Of an `__init__` it is the class that was called.
+            name = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
+            raise CallError(f"{name}: {wrong}", remedy=remedy(args, kwargs))
 
         return checked
 

@@ -267,6 +267,13 @@ def test_one_thing_under_two_names_is_refused(m: Any) -> None:
         (lambda m: wrong(m.line, {"a": 0.0, "b": 0.0}, DATA, sn.Adam), "the optimizer is Adam", "sn.Adam("),
         (lambda m: wrong(m.line, {"a": 0.0, "b": 0.0}, DATA, steps=2.5), "steps is a whole number", "steps="),
         (lambda m: wrong(m.line, {"a": 0.0}, lr=0.1), "unexpected keyword argument 'lr'", "sn.Adam(lr=0.1)"),
+        (lambda m: wrong(m.line, {"a": 0.0}, step=9), "unexpected keyword argument 'step'", "did you mean steps?"),
+        (lambda m: wrong(m.line, {"a": 0.0}, steps=9, x=1), "argument 'x'", "steps=300); 'x' goes into params or data"),
+        (
+            lambda m: wrong(m.line, {"a": 0.0, "b": 0.0}, DATA, callback=lambda step: True),
+            "the callback does not take its three arguments: the step, the loss, and the parameters",
+            "write it as `def callback(step, loss, params): ...`",
+        ),
         (lambda m: wrong(lambda a: a, {"a": 0.0}), "the loss is a function", "%%slang"),
         (lambda m: wrong(m.line.bwds, {"a": 0.0, "b": 0.0}, DATA), "the loss is a backward pass", "%%slang"),
         (lambda m: wrong(m.line, {"a": 0.0, "b": 0.0}, DATA, reduce="max"), "reduce must be", "mean"),

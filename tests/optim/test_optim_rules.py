@@ -75,6 +75,14 @@ def test_how_they_are_written() -> None:
         (lambda: sn.Adam(eps=True), "eps is a number, not a bool"),
         (lambda: sn.Adam(eps=float("inf")), "eps must be finite, not inf"),
         (lambda: sn.SGD(lr=float("inf")), "lr must be finite, not inf"),
+        (
+            lambda: sn.Adam(learning_rate=0.1),  # pyright: ignore[reportCallIssue]
+            "Adam: got an unexpected keyword argument 'learning_rate'\nremedy: write lr=0.1$",
+        ),
+        (
+            lambda: sn.SGD([1.0], lr=0.1),  # pyright: ignore[reportCallIssue, reportArgumentType]
+            r"SGD: multiple values for argument 'lr'\nremedy: write sn.SGD\(lr=0.01, momentum=0.0\); the parameters go",
+        ),
     ],
 )
 def test_refusals(make: Any, said: str) -> None:
