@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from difflib import get_close_matches
 from inspect import signature
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from slangnb.optim.result import Descent
 from slangnb.runtime.checks import called
 from slangnb.runtime.function import Function
 from slangnb.runtime.parameter import Parameter
-from slangnb.runtime.saying import warn
+from slangnb.runtime.saying import unsaid, warn
 from slangnb.runtime.teaching import teaches
 
 if TYPE_CHECKING:
@@ -123,8 +124,13 @@ def optimize(
     descent = Descent(loss.info.name, repr(optimizer), ours, dict(data), reduce)
 
     def run(panel: Panel) -> str:
+        first = value = math.inf
         for step in range(steps + 1):
-            value, grads = both(**fixed, **{name: one.given for name, one in ours.items()})
+            # Where the loss has grown, gradients overflow by its growth, whatever their function does; the loss soon
+            # overflows as well, and that is said.
+            with unsaid(session, ".* is not finite everywhere") if value > first else nullcontext():
+                value, grads = both(**fixed, **{name: one.given for name, one in ours.items()})
+            first = value if step == 0 else first
             descent.add(value)
             if not math.isfinite(value):
                 ended = f"the loss is {value} at step {step}"

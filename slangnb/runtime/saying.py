@@ -34,11 +34,11 @@ def warn_once(target: Target, message: str, key: str = "", kind: type[Warning] =
 
 
 @contextmanager
-def unsaid(session: Session) -> Iterator[None]:
-    """Give no warnings of gradients; what is given once is given later, when it is met again."""
+def unsaid(session: Session, message: str = "") -> Iterator[None]:
+    """Give no warnings of gradients, or none of this pattern; what is given once is given later, when met again."""
     before = set(session.said)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GradientWarning)
+        warnings.filterwarnings("ignore", message, GradientWarning)
         yield
     session.said.intersection_update(before)
 

@@ -15,6 +15,8 @@ SOURCE = """
 [Differentiable] float near3(float3 p, float3 t) { return dot(p - t, p - t); }
 [Differentiable] double near_double(double p, double t) { return (p - t) * (p - t); }
 [Differentiable] half near_half(half p, half t) { return (p - t) * (p - t); }
+[Differentiable] float fourth(float p, float q, float t) { float r = p * q - t; return r * r * r * r; }
+[Differentiable] float steep(float p, float t) { return p * t * t; }
 struct Lamp : IDifferentiable { float power; float3 colour; };
 [Differentiable] float lit(Lamp lamp, float3 t) { float3 r = lamp.power * lamp.colour - t; return dot(r, r); }
 """
@@ -154,6 +156,19 @@ def test_it_ends_where_the_loss_is_not_finite(m: Any) -> None:
     assert fit.steps < 60
     assert fit.stopped.startswith("the loss is ")
     assert fit.stopped in repr(fit)
+
+
+def test_a_loss_that_grows_beyond_all_numbers_is_one_warning(m: Any) -> None:
+    with pytest.warns(sn.GradientWarning) as given:
+        fit = sn.optimize(m.fourth, {"p": 2.0, "q": 1.0}, {"t": np.zeros(2, np.float32)}, sn.SGD(lr=1.0))
+    assert fit.steps >= 2
+    said = f"fourth: the loss is inf at step {fit.steps}; a smaller learning rate may help, or another start"
+    assert [str(one.message) for one in given] == [said]
+
+
+def test_a_gradient_that_is_not_finite_before_the_loss_grows_is_told(m: Any) -> None:
+    with pytest.warns(sn.GradientWarning, match="the gradient of 'p' is not finite everywhere; likely NaN"):
+        sn.optimize(m.steep, {"p": 0.0}, {"t": np.full(2, 1e30, np.float32)}, sn.SGD(lr=1.0))
 
 
 def test_a_start_that_is_no_number(m: Any) -> None:
