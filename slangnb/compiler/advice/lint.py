@@ -13,6 +13,7 @@ from slangnb.compiler.advice.loops import differentiable, functions, inside, loo
 from slangnb.compiler.advice.nests import mixed_up
 from slangnb.compiler.advice.powers import power, whole
 from slangnb.compiler.advice.splats import splats
+from slangnb.compiler.advice.tensor_indices import lone_index, vector_index
 from slangnb.compiler.advice.uniforms import constant_buffers, ignored_values
 from slangnb.compiler.advice.vocabulary import DERIVED
 from slangnb.compiler.finding import Advice, finding
@@ -64,7 +65,8 @@ def lint(source: Source) -> tuple[Diagnostic, ...]:
     tokens, declared, where = Tokens(source.text), declarations(source.text), Positions(source.text)
     rules: tuple[Callable[[Tokens, Sequence[Declaration]], Iterator[Advice]], ...] = (
         _printf,
-        _vector_index,
+        vector_index,
+        lone_index,
         _loops,
         mixed_up,
         splats,
@@ -92,27 +94,6 @@ def _printf(tokens: Tokens, declared: Sequence[Declaration]) -> Iterator[Advice]
             within = any(start <= token.start < stop for start, stop in derived)
             remedy = f"write `import sgl.device.print;` at the top; {PRINTING}" if within else PRINT
             yield Advice.at(token, "printf prints nothing here.", remedy)
-
-
-def _vector_index(tokens: Tokens, declared: Sequence[Declaration]) -> Iterator[Advice]:
-    for function in functions(declared):
-        tensors = {p.name for p in function.parameters if "Tensor<" in p.type}
-        for k in inside(tokens, function):
-            if tokens.text(k) not in tensors or tokens.text(k + 1) != "[":
-                continue
-            vector, opening, close = tokens.text(k + 2), k + 3, tokens.partner[k + 1]
-            if not re.fullmatch(r"u?int[234]", vector) or tokens.text(opening) != "(":
-                continue
-            if tokens.partner[opening] != close - 1 or close >= len(tokens.items):
-                continue
-            name = tokens.text(k)
-            index = tokens.words(opening + 1, close - 1)
-            yield Advice(
-                tokens.items[k + 2].start,
-                tokens.items[close - 1].end - tokens.items[k + 2].start,
-                f"a vector index counts from the last axis: its x is the last axis of `{name}`.",
-                f"write `{name}[{index}]` for row first",
-            )
 
 
 def _loops(tokens: Tokens, declared: Sequence[Declaration]) -> Iterator[Advice]:
