@@ -332,6 +332,21 @@ CASES: dict[str, tuple[str, int, str, str, str]] = {
         3, "[", "give 1 index, one for each axis",
         "import slangpy;\nfloat f(Tensor<float, 1> t, int i) { return t[i]; }",
     ),
+    "an index in brackets of its own": (
+        "import slangpy;\nfloat f(IDiffTensor<float, 2> w) { return w[0][1]; }",
+        3, "[", "write `w[0, 1]`",
+        "import slangpy;\nfloat f(IDiffTensor<float, 2> w) { return w[0, 1]; }",
+    ),
+    "three indices in brackets of their own": (
+        "import slangpy;\nTensor<float, 3> w;\nfloat f(int a[2], int i) { return w[a[0]][i + 1][0]; }",
+        4, "[", "write `w[a[0], i + 1, 0]`",
+        "import slangpy;\nTensor<float, 3> w;\nfloat f(int a[2], int i) { return w[a[0], i + 1, 0]; }",
+    ),
+    "two indices in brackets for three axes": (
+        "import slangpy;\nfloat f(Tensor<float, 3> w) { return w[0][1]; }",
+        3, "[", "",
+        "import slangpy;\nfloat f(Tensor<float, 3> w) { return w[0, 1, 0]; }",
+    ),
     "unknown directive": ("#defin N 3\nfloat f(float x) { return x; }", 2, "defin", "did you mean `#define`?", "#define N 3\nfloat f(float x) { return x; }"),
     "hash comment": (
         "#comment\nfloat f(float x) { return x; }",

@@ -68,6 +68,7 @@ _TABLE: tuple[tuple[str, str, _Rule], ...] = (
     (r"E39999", r"ambiguous call to '(?P<name>[^']+)' with arguments of type \((?P<types>.*)\)", types.no_overload),
     (r"E39999", r"invalid suffix '(?P<suffix>\w+)' on", syntax.literal_suffix),
     (r"E30441", r"generic '(?P<name>\w*Tensor)'", types.tensor_dimensions),
+    (r"E30013", r"no subscript declarations", types.one_bracket),
     (r"E30029", r"for array of size '(?P<size>\d+)'", types.out_of_bounds),
     (r"E39999", r"could not specialize generic for arguments", types.pair),
     (r"E39999", r"compile-time constant", types.not_constant),

@@ -7,6 +7,7 @@ import re
 from slangnb.compiler.advice.case import Case
 from slangnb.compiler.advice.names import close, special_name
 from slangnb.compiler.advice.powers import instead
+from slangnb.compiler.advice.tensor_indices import tensor_rank
 from slangnb.compiler.advice.vocabulary import CALLS
 from slangnb.compiler.reading.declarations import Declaration
 
@@ -14,6 +15,8 @@ _VECTOR = re.compile(r"vector<(\w+),(\d)>")
 _MATRIX = re.compile(r"matrix<(\w+),(\d),(\d)>")
 _SCALARS = frozenset(("float", "half", "double", "int", "uint", "bool", "int64_t", "uint64_t"))
 _COMPONENTS = "xyzw"
+#: An index in brackets, which may have others inside.
+_INDEX = re.compile(r"\s*\[((?:[^][]|\[[^][]*\])+)\]")
 _PAIR = {
     "primal": "p",
     "value": "p",
@@ -208,6 +211,21 @@ def tensor_dimensions(case: Case, match: re.Match[str]) -> str:
     return (
         f"write `{match.group('name')}<{element.group(1) if element else 'float'}, 1>`, with its number of dimensions"
     )
+
+
+def one_bracket(case: Case, _: re.Match[str]) -> str:
+    """E30013: ``w[0][1]`` for a tensor, whose one index counts for all dimensions."""
+    indexed = re.search(rf"(\w+){_INDEX.pattern}\Z", case.before)
+    more = re.match(rf"(?:{_INDEX.pattern})+", case.word + case.after)
+    if indexed is None or more is None:
+        return ""
+    name = indexed.group(1)
+    indices = [indexed.group(2), *_INDEX.findall(more.group())]
+    function = case.around
+    kinds = [p.type for p in function.parameters if p.name == name] if function else []
+    kinds = kinds or [d.type for d in case.declared() if d.kind == "global" and d.name == name]
+    fits = any(tensor_rank(kind, ()) == len(indices) for kind in kinds)
+    return f"write `{name}[{', '.join(i.strip() for i in indices)}]`" if fits else ""
 
 
 def out_of_bounds(_: Case, match: re.Match[str]) -> str:
