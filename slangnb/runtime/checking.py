@@ -14,6 +14,7 @@ from slangnb.runtime.gradient_checks import check_backward, check_generic_backwa
 from slangnb.runtime.health import check_generic_sums
 from slangnb.runtime.overlap import check_overlap
 from slangnb.runtime.structs import check_structs
+from slangnb.runtime.unset import check_no_uniforms
 
 if TYPE_CHECKING:
     from slangnb.runtime.target import Step, Target
@@ -35,6 +36,7 @@ def check_arguments(
         For the first argument that cannot be right.
     """
     info = target.info
+    check_no_uniforms(target, kwargs)
     bound = bind(info, args, kwargs)
     mapped = any(method == "map" for method, _, _ in chain)
     if bound is None:

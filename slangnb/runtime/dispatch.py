@@ -26,6 +26,7 @@ from slangnb.runtime.saying import warn_once
 from slangnb.runtime.target import Step, Target
 from slangnb.runtime.translate import call_error
 from slangnb.runtime.typed import call_to_audit, in_double
+from slangnb.runtime.unset import warn_of_unset
 
 if TYPE_CHECKING:
     import slangpy
@@ -109,6 +110,7 @@ class Dispatch:
         target, values = self.target, (*args, *kwargs.values())
         library = library_of(values)
         loaded = target.require()
+        warn_of_unset(target, uniforms_of(self.steps), self.is_backward)
         if library is not None:
             self._met_library = True
             return library.call(function, args, kwargs)
