@@ -355,6 +355,26 @@ CASES: dict[str, tuple[str, int, str, str, str]] = {
     ),
     "power with a hat": ("float f(float x) { return x ^ 2; }", 2, "^", "write `x * x` instead of `x ^ 2`", "float f(float x) { return x * x; }"),
     "assigned constant": ("float f(float x) { let y = x; y = 2; return y; }", 2, "=", "declare it with `var y` instead of `let`", "float f(float x) { var y = x; y = 2; return y; }"),
+    "counted constant": (
+        "float f(float x) { let w = x; w += 1; return w; }", 2, "w", "`w` is declared with `let`: write `var w`",
+        "float f(float x) { var w = x; w += 1; return w; }",
+    ),
+    "component of a constant": (
+        "float f(float2 p) { let w = p; w.x *= 2; return w.x; }", 2, "x", "`w` is declared with `let`: write `var w`",
+        "float f(float2 p) { var w = p; w.x *= 2; return w.x; }",
+    ),
+    "loop with let": (
+        "float f(float x) { for (let i = 0; i < 3; i++) x += 1; return x; }", 2, "i", "`i` is declared with `let`: write `int i`",
+        "float f(float x) { for (int i = 0; i < 3; i++) x += 1; return x; }",
+    ),
+    "loop over a float with let": (
+        "float f(float x) { for (let i = x; i < 3; ++i) x += 1; return x; }", 2, "i", "`i` is declared with `let`: write `var i`",
+        "float f(float x) { for (var i = x; i < 3; ++i) x += 1; return x; }",
+    ),
+    "counted parameter": (
+        "float f(const float x) { x += 1; return x; }", 2, "x", "it is constant: copy it to a variable first, or drop `const`",
+        "float f(float x) { x += 1; return x; }",
+    ),
     "written tensor": (
         "import slangpy;\nvoid f(Tensor<float, 1> t) { t[0] = 1; }",
         3, "=", "declare `t` as `RWTensor<...>` to write to it",

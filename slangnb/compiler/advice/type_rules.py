@@ -276,9 +276,18 @@ def _global(case: Case, name: str) -> str:
 
 
 def needs_variable(case: Case, _: re.Match[str]) -> str:
-    """E30047: a global, or an inout argument that is no variable."""
+    """E30047: a global, a constant, or an inout argument that is no variable."""
     if answer := _global(case, case.word):
         return answer
+    whole = re.search(r"(\w+)(?:\.\w+)*\Z", case.before + case.word.rstrip("["))
+    name = whole.group(1) if whole else ""
+    earlier = case.code[: max(case.offset, 0)]
+    declared = [*re.finditer(rf"(const\s+)?\b(\w+)\s+{name}\s*[=,;)]\s*(\d*)", earlier)] if name else []
+    if declared and declared[-1].group(2) == "let":
+        counts = declared[-1].group(3) and re.search(r"\bfor\s*\(\s*\Z", earlier[: declared[-1].start()])
+        return f"`{name}` is declared with `let`: write `{'int' if counts else 'var'} {name}`"
+    if declared and declared[-1].group(1):
+        return "it is constant: copy it to a variable first, or drop `const`"
     return "store the argument in a variable first, such as `var p = diffPair(x);`, and pass `p`"
 
 
