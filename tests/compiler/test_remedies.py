@@ -445,6 +445,15 @@ def test_the_compilers_own_guess_gives_way(device: Any, log: Messages) -> None:
 
 WARNINGS = {
     "conversion": ("int f(float x) { return x; }", "E30081", "x", "write `int(x)`", "int f(float x) { return int(x); }"),
+    "conversion of a component": ("int f(float2 p) { int k = p.y; return k; }", "E30081", "y", "write `int(p.y)`", "int f(float2 p) { int k = int(p.y); return k; }"),
+    "conversion of a member's component": (
+        "struct A { float2 q; };\nint f(A a) { return a.q.y; }", "E30081", "y", "write `int(a.q.y)`",
+        "struct A { float2 q; };\nint f(A a) { return int(a.q.y); }",
+    ),
+    "conversion of an element's component": (
+        "int f(float2 a[2]) { return a[0].y; }", "E30081", "y", "write `int(...)` around the expression",
+        "int f(float2 a[2]) { return int(a[0].y); }",
+    ),
     "no return": (
         "float3 f(float x) { if (x > 0) return float3(1); }", "E41010", "f",
         "add a `return` for the remaining case at the end, such as `return float3(0);`",

@@ -111,9 +111,11 @@ def conversion(case: Case, match: re.Match[str]) -> str:
     to = _short(match.group("to"))
     rest = case.diagnostic.source[max(0, case.diagnostic.column - 1) :]
     simple = re.match(r"([A-Za-z_][\w.]*)\s*[;,)\]]", rest)
-    if not simple or match.group("to") == "bool":
+    owner = re.search(r"(?:[A-Za-z_]\w*\.)*\Z", case.before)  # of `p.y`, the caret stands under `y`
+    front = owner.group() if owner else ""
+    if not simple or match.group("to") == "bool" or case.before.removesuffix(front).rstrip().endswith("."):
         return f"write `{to}(...)` around the expression" if to != "bool" else "write a comparison, such as `x != 0`"
-    return f"write `{to}({simple.group(1)})`"
+    return f"write `{to}({front}{simple.group(1)})`"
 
 
 def arguments(case: Case, _: re.Match[str]) -> str:
