@@ -375,6 +375,14 @@ CASES: dict[str, tuple[str, int, str, str, str]] = {
         "float f(const float x) { x += 1; return x; }", 2, "x", "it is constant: copy it to a variable first, or drop `const`",
         "float f(float x) { x += 1; return x; }",
     ),
+    "printed without text": (
+        "import sgl.device.print;\nvoid f(float x) { print(x); }", 3, "x", 'write `print("x={}", x);`',
+        'import sgl.device.print;\nvoid f(float x) { print("x={}", x); }',
+    ),
+    "printed vectors without text": (
+        "import sgl.device.print;\nvoid f(float3 v) { print(v * 2, max(v.x, v.y)); }", 3, "*", 'write `print("{} {}", v * 2, max(v.x, v.y));`',
+        'import sgl.device.print;\nvoid f(float3 v) { print("{} {}", v * 2, max(v.x, v.y)); }',
+    ),
     "written tensor": (
         "import slangpy;\nvoid f(Tensor<float, 1> t) { t[0] = 1; }",
         3, "=", "declare `t` as `RWTensor<...>` to write to it",

@@ -12,6 +12,7 @@ from slangnb.compiler.advice.local_arrays import large_arrays
 from slangnb.compiler.advice.loops import differentiable, functions, inside, loops, most_rounds, rounds
 from slangnb.compiler.advice.nests import mixed_up
 from slangnb.compiler.advice.powers import power, whole
+from slangnb.compiler.advice.prints import unshown
 from slangnb.compiler.advice.splats import splats
 from slangnb.compiler.advice.tensor_indices import lone_index, vector_index
 from slangnb.compiler.advice.uniforms import constant_buffers, ignored_values
@@ -65,6 +66,7 @@ def lint(source: Source) -> tuple[Diagnostic, ...]:
     tokens, declared, where = Tokens(source.text), declarations(source.text), Positions(source.text)
     rules: tuple[Callable[[Tokens, Sequence[Declaration]], Iterator[Advice]], ...] = (
         _printf,
+        unshown,
         vector_index,
         lone_index,
         _loops,

@@ -7,6 +7,7 @@ import re
 from slangnb.compiler.advice.case import Case
 from slangnb.compiler.advice.names import close, special_name
 from slangnb.compiler.advice.powers import instead
+from slangnb.compiler.advice.prints import print_around
 from slangnb.compiler.advice.tensor_indices import tensor_rank
 from slangnb.compiler.advice.vocabulary import CALLS
 from slangnb.compiler.reading.declarations import Declaration
@@ -74,6 +75,8 @@ def mismatch(case: Case, match: re.Match[str]) -> str:
     wanted, got = match.group("wanted"), match.group("got")
     returns = re.search(r"\breturn\b", case.before + case.word) is not None
     to, of = _VECTOR.fullmatch(wanted), _VECTOR.fullmatch(got)
+    if wanted == "String" and (printed := print_around(case.text, case.offset)):
+        return f"write `{printed}`"
     if wanted in _SCALARS and of:
         if of.group(1) == "bool":
             return "write `all(...)` or `any(...)` around the comparison"
