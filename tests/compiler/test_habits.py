@@ -69,6 +69,16 @@ CASES = {
         "import slangpy;\nfloat f(Tensor<float> x) { return x[0]; }", 3, "write `Tensor<float, 1>`, with its number of dimensions",
         "import slangpy;\nfloat f(Tensor<float, 1> x) { return x[0]; }",
     ),
+    "precision": ("precision highp float;\n" + F, 2, "delete this line: Slang has no `precision`", F),
+    "precision below": (F + "  precision mediump int; // GLSL\n", 6, "delete this line: Slang has no `precision`", F),
+    "colour of GLSL": (
+        "void f(float2 uv) { gl_FragColor = float4(uv, 0, 1); }", 2, "return the colour: `float4 f(float2 uv) { return float4(uv, 0, 1); }`",
+        "float4 f(float2 uv) { return float4(uv, 0, 1); }",
+    ),
+    "place of GLSL": (
+        "float4 f() { return float4(gl_FragCoord.xy, 0, 1); }", 2, "pass the place as a parameter: `float4 f(float2 uv) { ... }`",
+        "float4 f(float2 uv) { return float4(uv, 0, 1); }",
+    ),
     "for in": (
         "float f(float x)\n{\n    float s = 0;\n    for i in range(3)\n        s += x;\n    return s;\n}", 5, FOR,
         "float f(float x)\n{\n    float s = 0;\n    for (int i = 0; i < 3; i++)\n        s += x;\n    return s;\n}",

@@ -39,6 +39,8 @@ _ATTRIBUTES = (
     *("numthreads", "shader", "unroll", "loop", "branch", "flatten", "noinline", "ForceInline"),
 )
 _C_HEADER = re.compile(r"(?:c?math|c?std\w+|c?float|iostream|algorithm|vector|cuda\w*|device_\w+)(?:\.h)?")
+#: A line of GLSL that Slang has nothing for.
+_PRECISION = re.compile(r"\s*precision\s+(?:low|medium|high)p\s+\w+\s*;\s*(?://.*)?")
 #: What a statement starts with.
 _STATEMENT = re.compile(r"return|if|for|while|do|switch|break|continue|var|let|(?:float|u?int|half|double|bool)\w*")
 
@@ -141,6 +143,8 @@ def unexpected(case: Case, match: re.Match[str]) -> str:
         return f"something is not closed: add the missing `{wanted}`"
     if remedy := _behind_a_type(case):
         return remedy
+    if _PRECISION.fullmatch(case.diagnostic.source):
+        return "delete this line: Slang has no `precision`"
     if wanted in ")," and found in ("'{'", "';'"):
         return f"write `)` before this `{found[1]}`"
     previous = re.search(r"([\w.]+|\S)\s*$", case.before)

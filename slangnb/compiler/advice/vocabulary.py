@@ -110,6 +110,8 @@ INSTEAD = {
     "dFdx": "write `ddx(x)`",
     "dFdy": "write `ddy(x)`",
     "texture": "write `t.Sample(s, uv)`, with a `Texture2D t` and a `SamplerState s`",
+    "gl_FragColor": "return the colour: `float4 f(float2 uv) { return float4(uv, 0, 1); }`",
+    "gl_FragCoord": "pass the place as a parameter: `float4 f(float2 uv) { ... }`",
     "arctan2": "write `atan2(y, x)`",
     "arctan": "write `atan(x)`",
     "arcsin": "write `asin(x)`",
