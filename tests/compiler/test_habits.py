@@ -79,6 +79,26 @@ CASES = {
         "float4 f() { return float4(gl_FragCoord.xy, 0, 1); }", 2, "pass the place as a parameter: `float4 f(float2 uv) { ... }`",
         "float4 f(float2 uv) { return float4(uv, 0, 1); }",
     ),
+    "constant without static": (
+        "const float scale = 2.0;\n" + F, 2, "write `static const float scale = 2.0;`", "static const float scale = 2.0;\n" + F,
+    ),
+    "public constant without static": (
+        "public const float3 a = float3(1, 2, 3);\npublic " + F, 2, "write `public static const float3 a = float3(1, 2, 3);`",
+        "public static const float3 a = float3(1, 2, 3);\npublic " + F,
+    ),
+    "long constant without static": (
+        "const float a[30] = { " + "1, " * 29 + "1 };\n" + F, 2, "write `static const`",
+        "static const float a[30] = { " + "1, " * 29 + "1 };\n" + F,
+    ),
+    "mark with a semicolon": (
+        "[Differentiable];\n" + F, 2, "delete the `;` behind it: `[Differentiable]` stands before a function", "[Differentiable]\n" + F,
+    ),
+    "mark of a loop with a semicolon": (
+        "float f(float x)\n{\n    [MaxIters(3)]\n    ;\n    for (int i = 0; i < 3; i++) x *= x;\n    return x;\n}",
+        4, "delete the `;` behind it: `[MaxIters]` stands before a loop",
+        "float f(float x)\n{\n    [MaxIters(3)]\n    for (int i = 0; i < 3; i++) x *= x;\n    return x;\n}",
+    ),
+    "mark at another place": ("struct S { [Differentiable] float a; };\n" + F, 2, "", F),
     "for in": (
         "float f(float x)\n{\n    float s = 0;\n    for i in range(3)\n        s += x;\n    return s;\n}", 5, FOR,
         "float f(float x)\n{\n    float s = 0;\n    for (int i = 0; i < 3; i++)\n        s += x;\n    return s;\n}",

@@ -43,6 +43,7 @@ _TABLE: tuple[tuple[str, str, _Rule], ...] = (
     (r"E00001|E15300", r"'(?P<name>[^']+)'", syntax.cannot_open),
     (r"E15101", r"'(?P<name>[^']*)'", syntax.directive),
     (r"E31000", r"'(?P<name>\w+)'", syntax.attribute),
+    (r"E31002", r"attribute '(?P<name>\w+)'", syntax.attribute_alone),
     (r"E2\d{4}", r"", python_syntax),
     (r"E20001", r"(?<!un)expected ';'", syntax.missing_semicolon),
     (r"E20001", r"unexpected '}', expected identifier", syntax.stray_brace),
@@ -81,6 +82,7 @@ _TABLE: tuple[tuple[str, str, _Rule], ...] = (
     (r"E30056", r"", types.vector_choice),
     (r"E30006", r"", types.return_value),
     (r"E41016", r"'(?P<name>\w+)'", types.uninitialised),
+    (r"E31224", r"'(?P<name>\w+)'", types.global_constant),
     (r"E38100", r"type '(?P<type>[^']+)' .*member '(?P<name>[^']+)'", types.missing_member),
 )
 

@@ -38,6 +38,7 @@ _ATTRIBUTES = (
     *("BackwardDerivativeOf", "ForwardDerivativeOf", "PrimalSubstitute", "TreatAsDifferentiable", "mutating"),
     *("numthreads", "shader", "unroll", "loop", "branch", "flatten", "noinline", "ForceInline"),
 )
+_OF_LOOPS = ("MaxIters", "ForceUnroll", "unroll", "loop")
 _C_HEADER = re.compile(r"(?:c?math|c?std\w+|c?float|iostream|algorithm|vector|cuda\w*|device_\w+)(?:\.h)?")
 #: A line of GLSL that Slang has nothing for.
 _PRECISION = re.compile(r"\s*precision\s+(?:low|medium|high)p\s+\w+\s*;\s*(?://.*)?")
@@ -260,6 +261,15 @@ def attribute(_: Case, match: re.Match[str]) -> str:
     """E31000: an attribute that is silently without effect."""
     near = close(match.group("name"), _ATTRIBUTES)
     return f"did you mean `[{near}]`?" if near else "it has no effect: delete it"
+
+
+def attribute_alone(case: Case, match: re.Match[str]) -> str:
+    """E31002: ``[Differentiable];``."""
+    if case.offset < 0 or not re.match(r"\w+\s*(?:\([^()]*\)\s*)?\]\s*;", case.code[case.offset :]):
+        return ""
+    before = "a loop" if match.group("name") in _OF_LOOPS else "what it is about"
+    before = "a function" if "Differentiable" in match.group("name") else before
+    return f"delete the `;` behind it: `[{match.group('name')}]` stands before {before}"
 
 
 def redefinition(case: Case, match: re.Match[str]) -> str:

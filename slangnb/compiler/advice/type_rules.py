@@ -15,6 +15,8 @@ from slangnb.compiler.reading.declarations import Declaration
 _VECTOR = re.compile(r"vector<(\w+),(\d)>")
 _MATRIX = re.compile(r"matrix<(\w+),(\d),(\d)>")
 _SCALARS = frozenset(("float", "half", "double", "int", "uint", "bool", "int64_t", "uint64_t"))
+#: Letters of a declaration that a remedy repeats.
+_LONGEST = 80
 _COMPONENTS = "xyzw"
 #: An index in brackets, which may have others inside.
 _INDEX = re.compile(r"\s*\[((?:[^][]|\[[^][]*\])+)\]")
@@ -320,6 +322,15 @@ def uninitialised(case: Case, match: re.Match[str]) -> str:
     kind = declared.group(1)
     value = "0" if kind in _SCALARS else "{}"
     return f"give it a value where it is declared: `{kind} {name} = {value};`"
+
+
+def global_constant(case: Case, match: re.Match[str]) -> str:
+    """E31224."""
+    found = next((d for d in case.declared() if d.kind == "global" and d.name == match.group("name")), None)
+    if found is None or len(found.signature) > _LONGEST:
+        return "write `static const`"
+    better = re.sub(r"\bconst\b", "static const", found.signature, count=1)
+    return f"write `{better};`"
 
 
 def missing_member(_: Case, match: re.Match[str]) -> str:
