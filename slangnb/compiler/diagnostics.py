@@ -86,7 +86,10 @@ def _echoes(one: Diagnostic, found: list[Diagnostic]) -> bool:
         return any(d.severity == "error" for d in found)
     if one.code == "E30015" or not one.line:  # an unknown name is a mistake of its own
         return False
-    return any(d.code.startswith("E2") and (d.file, d.line) == (one.file, one.line) for d in found)
+    here = [d.code for d in found if (d.file, d.line) == (one.file, one.line)]
+    if one.code == "E33070" and "'typeof(" in one.message:  # a constructor whose argument was wrong
+        return "E30019" in here
+    return any(code.startswith("E2") for code in here)
 
 
 def _diagnostic(message: Message, sources: Mapping[str, Source]) -> Diagnostic:

@@ -99,6 +99,16 @@ CASES = {
         "float f(float x)\n{\n    [MaxIters(3)]\n    for (int i = 0; i < 3; i++) x *= x;\n    return x;\n}",
     ),
     "mark at another place": ("struct S { [Differentiable] float a; };\n" + F, 2, "", F),
+    "vector of a shorter one": (
+        "float3 f(float2 p) { return float3(p.xy); }", 2, "write `float3(p.xy, 0.0)`", "float3 f(float2 p) { return float3(p.xy, 0.0); }",
+    ),
+    "vector of a much shorter one": (
+        "int4 f(int2 p) { return int4( p ) + 1; }", 2, "write `int4(p, 0, 0)`", "int4 f(int2 p) { return int4(p, 0, 0) + 1; }",
+    ),
+    "vector of a longer one": (
+        "float2 f(float3 p) { return float2(p.x, p); }", 2, "write `.x` for one component, or `length(v)` or `dot(a, b)` for one number; or let the function return float3",
+        "float2 f(float3 p) { return float2(p.x, p.x); }",
+    ),
     "for in": (
         "float f(float x)\n{\n    float s = 0;\n    for i in range(3)\n        s += x;\n    return s;\n}", 5, FOR,
         "float f(float x)\n{\n    float s = 0;\n    for (int i = 0; i < 3; i++)\n        s += x;\n    return s;\n}",

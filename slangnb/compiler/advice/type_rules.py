@@ -79,6 +79,8 @@ def mismatch(case: Case, match: re.Match[str]) -> str:
     to, of = _VECTOR.fullmatch(wanted), _VECTOR.fullmatch(got)
     if wanted == "String" and (printed := print_around(case.text, case.offset)):
         return f"write `{printed}`"
+    if of and (filled := _filled(case, of.group(1), int(of.group(2)))):
+        return f"write `{filled}`"
     if wanted in _SCALARS and of:
         if of.group(1) == "bool":
             return "write `all(...)` or `any(...)` around the comparison"
@@ -102,6 +104,15 @@ def mismatch(case: Case, match: re.Match[str]) -> str:
     if re.fullmatch(r"[A-Z]\w?", got) and returns:
         return f"let the function return `{got}`"
     return ""
+
+
+def _filled(case: Case, kind: str, have: int) -> str:
+    """Write a vector that is made of a shorter one alone, ``float3(p.xy)``, with zeros; "" where it is another case."""
+    made = re.search(r"\b(float|half|double|u?int)([234])\s*\(\s*((?:\w+\.)*)\Z", case.before)
+    if made is None or made.group(1) != kind or int(made.group(2)) <= have or not re.match(r"\s*\)", case.after):
+        return ""
+    zeros = ["0" if kind in ("int", "uint") else "0.0"] * (int(made.group(2)) - have)
+    return f"{kind}{made.group(2)}({', '.join([made.group(3) + case.word, *zeros])})"
 
 
 def _short(name: str) -> str:
