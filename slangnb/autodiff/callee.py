@@ -16,6 +16,7 @@ from slangnb.runtime.constants import constants_of, exported
 from slangnb.runtime.function import Function
 from slangnb.runtime.saying import warn_once
 from slangnb.runtime.special import SpecialFunction
+from slangnb.runtime.unset import warn_of_never_set
 
 if TYPE_CHECKING:
     from slangnb.runtime.target import Target
@@ -71,6 +72,7 @@ def find(function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any], t
             remedy=f"write [Differentiable] above {signature.name}",
         )
     prelude = constants_text(function, transform)
+    warn_of_never_set(function.target, transform)
     if special is None:
         return Callee(bound, signature.name, prelude)
     return Callee(bound, special.call, f"{prelude}\n{special.prelude}".strip())

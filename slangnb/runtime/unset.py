@@ -73,18 +73,25 @@ def warn_of_unset(target: Target, given: Mapping[str, Any] | None, is_backward: 
     """Warn of uniforms that are 0 in a call since nobody set them; `given` is None if a function gives some."""
     name = target.info.name
     found = unset_uniforms(name, target.session.texts_of(target.owner), given) if given is not None else []
-    if found:
-        several = len(found) > 1
-        listed = " and ".join(filter(None, (", ".join(found[:-1]), found[-1])))
-        values = ", ".join(f"{key!r}: ..." for key in [*(given or ()), *found])
-        call = f"{name}.set({{{values}}}){'.bwds' * is_backward}({_places(target.info)})"
-        warn_once(
-            target,
-            f"{name}: {listed} {'are uniforms and were' if several else 'is a uniform and was'} not set: "
-            f"{'they are' if several else 'it is'} 0; write `{call}`",
-            key=f"unset {listed}",
-            kind=UserWarning,
-        )
+    values = ", ".join(f"{key!r}: ..." for key in [*(given or ()), *found])
+    _say(target, found, f"write `{name}.set({{{values}}}){'.bwds' * is_backward}({_places(target.info)})`")
+
+
+def warn_of_never_set(target: Target, transform: str) -> None:
+    """Warn of uniforms that are 0 in a transform, which takes no function that was changed by ``.set``."""
+    name = target.info.name
+    found = unset_uniforms(name, target.session.texts_of(target.owner), ())
+    what = "it a parameter" if len(found) == 1 else "them parameters"
+    _say(target, found, f"{transform} takes no `.set`: make {what} of {name}")
+
+
+def _say(target: Target, found: Sequence[str], remedy: str) -> None:
+    if not found:
+        return
+    listed = " and ".join(filter(None, (", ".join(found[:-1]), found[-1])))
+    said = "is a uniform and was not set: it is" if len(found) == 1 else "are uniforms and were not set: they are"
+    key = f"unset {listed} {remedy.partition(' ')[0]}"
+    warn_once(target, f"{target.info.name}: {listed} {said} 0; {remedy}", key=key, kind=UserWarning)
 
 
 def check_no_uniforms(target: Target, kwargs: Mapping[str, Any]) -> None:

@@ -46,6 +46,19 @@ def test_a_backward_call_and_several_uniforms(session: Any, ones: Any) -> None:
         f.bwds(x=x, _result=y)
 
 
+def test_a_transform_takes_no_set(session: Any) -> None:
+    f = session.compile("uniform float k, m; [Differentiable] float f(float x) { return k * m * x; }").f
+    told = "f: k and m are uniforms and were not set: they are 0; grad takes no `.set`: make them parameters of f"
+    with pytest.warns(UserWarning, match=told):
+        assert sn.grad(f, "x")(2.0) == 0.0
+    with pytest.raises(sn.GradientError, match=r"does not take a function changed by \.set"):
+        sn.grad(f.set({"k": 2.0, "m": 1.0}), "x")(2.0)
+    f = session.compile("[Differentiable] float f(float x, float k, float m) { return k * m * x; }").f
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert sn.grad(f, "x")(2.0, 2.0, 3.0) == 6.0
+
+
 def test_a_uniform_is_no_argument(session: Any) -> None:
     f = session.compile(TIME).sc
     with pytest.raises(sn.CallError, match="sc has no parameter 'time'") as caught:
