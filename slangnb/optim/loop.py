@@ -128,7 +128,7 @@ def optimize(
         for step in range(steps + 1):
             # Where the loss has grown, gradients overflow by its growth, whatever their function does; the loss soon
             # overflows as well, and that is said.
-            with unsaid(session, ".* is not finite everywhere") if value > first else nullcontext():
+            with unsaid(session, ".* is not finite") if value > first else nullcontext():
                 value, grads = both(**fixed, **{name: one.given for name, one in ours.items()})
             first = value if step == 0 else first
             descent.add(value)
