@@ -596,6 +596,13 @@ def test_an_internal_error_points_at_the_loop_below_zero() -> None:
     )
 
 
+@pytest.mark.parametrize(("body", "said"), [("x % y", "write `fmod(x, y)`"), ("x / y; // %", "compile parts of")])
+def test_an_internal_error_at_a_remainder_of_floats(body: str, said: str) -> None:
+    text = DIFF + f"float f(float x, float y) {{ return {body}; \n}}"
+    (d,) = with_remedies([Diagnostic("error", "E99997", "internal error of the compiler: x")], {"m": Source(text)})
+    assert said in d.remedy
+
+
 def test_an_array_that_the_backward_pass_cannot_keep() -> None:
     text = DIFF + "float f(float x)\n{\n    float s[1000000];\n    s[0] = x;\n    return s[0];\n}"
     said = Diagnostic("error", "E40020", "loop unrolling failed", "diff.meta.slang", 1378)
@@ -747,6 +754,10 @@ HINTS: dict[str, tuple[str, str]] = {
     "bare float under a question mark": (
         DIFF + "float2 f(float p, float3 x, bool on) { return on ? x.xy / p : x.yz; }",
         "The scalar `p` meets a float2 inside a branch or loop (line 3): write `float2(p)` for `p`.",
+    ),
+    "bare float behind a branch": (
+        DIFF + "float3 f(float p, float3 u, float3 v)\n{\n    if (p > 0.5) u.z = v.y;\n    return u * p;\n}",
+        "The scalar `p` meets a float3 behind a branch or loop (line 6): write `float3(p)` for `p`.",
     ),
     "bare float and a matrix": (
         DIFF + "float2x2 f(float p, float2x2 x, int n)\n{\n    switch (n) { case 1: x = x * p; break; default: break; }\n    return x;\n}",

@@ -20,6 +20,7 @@ from slangnb.errors import Diagnostic
 _SECOND = "for second derivatives use `sn.hvp` in Python, or `fwd_diff` in a [Differentiable] function"
 _CUDA_WORDS = re.compile(r"\b(?:" + "|".join(sorted(CUDA_ONLY)) + r")\b")
 _ARRAY = re.compile(r"[A-Za-z_]\w*\s*\[\s*(\d{1,9})\s*\]")
+_REMAINDER = re.compile(r"[\w)\]]\s*%\s*[\w(.]")
 _COUNTER = re.compile(r"(?:\w+ )?(\w+) = (.+)")
 
 
@@ -185,13 +186,15 @@ def _loop_starting(source: Source, pattern: str) -> Diagnostic | None:
 
 
 def internal_error(case: Case, _: re.Match[str]) -> Diagnostic | str:
-    """E99997: point at the differentiable loop that starts below zero, if there is one."""
+    """E99997: point at the differentiable loop that starts below zero, or at a remainder, if there is one."""
     # The message has no place. A start below zero is the known cause; one from a variable is the next guess.
     for suspicious in (r"-.*", r"[A-Za-z_].*"):
         for source in reversed(case.sources):
             found = _loop_starting(source, suspicious)
             if found:
                 return replace(found, code="E99997", message=case.diagnostic.message)
+    if any(_REMAINDER.search(masked(source.text)) for source in case.sources):
+        return "if `%` stands between floats, write `fmod(x, y)` for `x % y`: the compiler cannot derive that"
     return "this is a fault of the Slang compiler: compile parts of the cell alone to find what it trips over"
 
 

@@ -130,20 +130,24 @@ def _load_in_branch(suspect: _Suspect) -> Iterator[str]:
 
 
 def _bare_float(suspect: _Suspect) -> Iterator[str]:
-    """A vector meets a float parameter below a branch or loop; as a vector of its own the parameter is right."""
+    """A vector meets a float parameter in a branch or loop, or behind one; as a vector of its own it is right."""
     scalars = [p.name for p in suspect.function.parameters if SCALAR.fullmatch(p.type) and "no_diff" not in p.modifiers]
     results = {d.name: d.type for d in suspect.declared if d.kind == "function"}
     branches = list(_branches(suspect))
+    met = [(k, kind) for k, kind in meetings(suspect.tokens, suspect.function, results, scalars)]
+    where = "inside"
+    of = [(k, kind) for k, kind in met if any(k in branch for branch in branches)]
+    if not of and branches:
+        where, of = "behind", [(k, kind) for k, kind in met if k > branches[0].start]
     found: dict[tuple[str, str], list[int]] = {}
-    for k, kind in meetings(suspect.tokens, suspect.function, results, scalars):
-        if any(k in branch for branch in branches):
-            found.setdefault((suspect.tokens.text(k), kind), []).append(suspect.line(k))
+    for k, kind in of:
+        found.setdefault((suspect.tokens.text(k), kind), []).append(suspect.line(k))
     for (name, kind), lines in found.items():
         way = f"write `{kind}({name})` for `{name}`"
         if "x" in kind:
             way = f"compute that in a [Differentiable] function of its own, with `{name}` as a parameter"
         places = ", ".join(map(str, dict.fromkeys(lines)))
-        yield f"The scalar `{name}` meets a {kind} inside a branch or loop (line {places}): {way}."
+        yield f"The scalar `{name}` meets a {kind} {where} a branch or loop (line {places}): {way}."
 
 
 def _branches(suspect: _Suspect) -> Iterator[range]:
