@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,35 @@ def test_rays_that_never_end(session: Any) -> None:
         }""")
     uv = np.stack(np.meshgrid(np.linspace(-1, 1, 64), np.linspace(-1, 1, 64)), axis=-1).astype(np.float32)
     assert np.isfinite(sn.grad(m.march, ("r", "eye"))(uv, 1.0, [0.0, 0.0, -3.0])["r"])
+
+
+FRESNEL = """[Differentiable] float f(float3 d, float3 n) {
+    float o = 1 - saturate(dot(normalize(d), normalize(n))); return o * o * o; }"""
+RAY = """[Differentiable] float f(float3 o, float3 d, float r) {
+    float3 n = normalize(d); float b = dot(o, n); float h = b * b - dot(o, o) + r * r;
+    if (h < 0) return 0; return -b - sqrt(h); }"""
+NOISE = """[Differentiable] float f(float2 p, float sc) {
+    float2 q = p * sc; float2 t = q - no_diff floor(q); float2 u = t * t * (float2(3) - 2 * t); return u.x * u.y; }"""
+
+
+@pytest.mark.parametrize(
+    ("text", "shapes", "change"),
+    [
+        (FRESNEL, {"d": (3,), "n": (3,)}, lambda x, draw: np.round(2 * x)),
+        (FRESNEL, {"d": (3,), "n": (3,)}, lambda x, draw: np.round(x) / 2),
+        (RAY, {"o": (3,), "d": (3,), "r": ()}, lambda x, draw: np.where(draw.random(x.shape) < 0.3, 0, x)),
+        (NOISE, {"p": (2,), "sc": ()}, lambda x, draw: 1e-3 * x),
+    ],
+    ids=["whole", "halves", "zeros", "small"],
+)
+def test_elements_at_kinks_are_no_fault(session: Any, text: str, shapes: Any, change: Any) -> None:
+    """There the modes may stand on different sides, for many elements of a call."""
+    draw = np.random.default_rng(3)
+    x = {name: change(draw.normal(size=(2000, *own)), draw).astype(np.float32) for name, own in shapes.items()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of vectors of zeros, which normalize divides by
+        found = sn.grad(session.compile(text).f)(**x)
+    assert {name: g.shape for name, g in found.items()} == {name: g.shape for name, g in x.items()}
 
 
 PARTS = """

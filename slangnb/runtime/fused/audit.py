@@ -35,7 +35,7 @@ from slangnb.compiler.loading import slangpy_errors
 from slangnb.compiler.reflection import Signature, TypeInfo
 from slangnb.errors import CompileError, GradientError
 from slangnb.runtime.fused.audit_doubt import is_doubtful
-from slangnb.runtime.fused.audit_judge import judge_near, judge_random, noise
+from slangnb.runtime.fused.audit_judge import judge_near, judge_random, noise, shaken
 from slangnb.runtime.fused.audit_reach import has_own_derivative, is_hidden, text_reached
 from slangnb.runtime.fused.audit_samples import Samples, moved, samples
 from slangnb.runtime.fused.audit_suspect import Suspect
@@ -225,7 +225,7 @@ def _again(call: Call, suspect: Suspect, uniforms: Mapping[str, Any] | None) -> 
 
 
 def _compared(call: Call, suspect: Suspect, given: Samples, uniforms: Mapping[str, Any] | None) -> np.ndarray | str:
-    """Run the kernel: give its numbers and their noise, of shape (samples, arguments, NUMBERS + 1).
+    """Run the kernel: give its numbers, their noise, and how far they are shaken: (samples, arguments, NUMBERS + 3).
 
     Or say which values it does not take.
 
@@ -257,7 +257,8 @@ def _compared(call: Call, suspect: Suspect, given: Samples, uniforms: Mapping[st
     call.session.wait(submit(device, [stage]))
     numbers = found.to_numpy().view(np.float32)[: count * len(asked) * NUMBERS].astype(np.float64)
     numbers = numbers.reshape(len(copies), len(given.reals), len(asked), NUMBERS)
-    return np.concatenate([numbers[0], noise(numbers[..., :2])[..., None]], axis=-1)
+    derivatives = numbers[..., :2]
+    return np.concatenate([numbers[0], noise(derivatives)[..., None], shaken(derivatives)], axis=-1)
 
 
 def _written(t: TypeInfo, value: Any) -> Any:

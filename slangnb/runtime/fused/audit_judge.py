@@ -13,9 +13,10 @@ from slangnb.runtime.fused.audit_text import NUMBERS, asked_of
 #: Share of the samples that must disagree: roundings and kinks spoil a few, a fault spoils all. Among arguments of the
 #: call it may be there for some of them.
 MOST_DISAGREEING, MOST_DISAGREEING_NEAR = 0.3, 0.15
-#: Of many elements so few may disagree, for few may take a branch, whose share may be large: by a share of both, and
-#: where noise is no larger share.
-MOST_RARE, RARE_TOLERANCE, RARE_NOISE = 2, 0.05, 0.15
+#: Of many elements so few may disagree by a share of both, for few may take a branch, whose share may be large. Those
+#: count whose derivatives roundings of the arguments change by no more than a share of the difference: at a kink, as at
+#: the bounds of ``saturate``, the modes may stand on different sides.
+MOST_RARE, RARE_TOLERANCE, STEADY = 2, 0.05, 0.1
 #: Fewer finite samples tell nothing.
 LEAST_FINITE = 4
 #: Share of the terms of a sum that roundings may leave.
@@ -40,21 +41,22 @@ POW_REMEDY = (
 def judge_random(numbers: np.ndarray, given: Samples, signature: Signature, suspect: Suspect) -> GradientError | None:
     """Judge by the random samples: what they show holds for all calls.
 
-    `numbers` are those of the kernel, of shape (samples, arguments, NUMBERS), and their noise; so also below.
+    `numbers` are those of the kernel, of shape (samples, arguments, NUMBERS), their noise, and what roundings change
+    forward and reverse mode; so also below.
     """
     if suspect.is_bound and given.reals_seen:
         return None  # there are none
-    return _judged(numbers, given.random, MOST_DISAGREEING, LEAST_FINITE, signature, suspect)
+    return _judged(numbers, given, given.random, MOST_DISAGREEING, LEAST_FINITE, signature, suspect)
 
 
 def judge_near(numbers: np.ndarray, given: Samples, signature: Signature, suspect: Suspect) -> GradientError | None:
     """Judge by elements of the call, by its extremes, and by each combination of its whole numbers."""
-    found = _judged(numbers, given.near, MOST_DISAGREEING_NEAR, LEAST_FINITE, signature, suspect)
+    found = _judged(numbers, given, given.near, MOST_DISAGREEING_NEAR, LEAST_FINITE, signature, suspect)
     for part in () if found else given.combinations:
-        found = found or _judged(numbers, part, 0.99, 1, signature, suspect)
+        found = found or _judged(numbers, given, part, 0.99, 1, signature, suspect)
     more = given.many.stop - given.many.start
     if found is None and given.reals_seen and more:
-        found = _judged(numbers, given.many, MOST_RARE / more, MOST_RARE + 1, signature, suspect, rare=True)
+        found = _judged(numbers, given, given.many, MOST_RARE / more, MOST_RARE + 1, signature, suspect, rare=True)
     if found is None and suspect.powers and given.reals_seen:
         found = _judged_values(numbers[given.near.start : given.many.stop], signature, suspect)
     return found
@@ -62,6 +64,7 @@ def judge_near(numbers: np.ndarray, given: Samples, signature: Signature, suspec
 
 def _judged(
     numbers: np.ndarray,
+    given: Samples,
     part: slice,
     most: float,
     least: int,
@@ -70,15 +73,15 @@ def _judged(
     rare: bool = False,
 ) -> GradientError | None:
     tolerance = max(RARE_TOLERANCE, suspect.tolerance) if rare else suspect.tolerance
+    others = np.delete(numbers, given.many, axis=0)  # so that the many do not say alone what is usual
     for k, p in enumerate(asked_of(signature)):
         found = numbers[part, k]
         found = found[~(np.abs(found[:, STILL]) > 0)]  # there forward mode itself is wrong
         if rare:
-            sizes = np.abs(found[:, :2]).sum(axis=1)
-            found = found[(found[:, NUMBERS] <= RARE_NOISE * sizes) & (sizes < LARGEST)]
+            found = found[_steady(found, suspect)]
         if suspect.powers:  # where both derivatives belong to another value, they tell nothing of each other
             found = found[~_differ(found[:, 3], found[:, 4], suspect.tolerance)]
-        terms, rounded = (found[:, c] + usual(numbers[:, k, c]) for c in (2, NUMBERS))
+        terms, rounded = (found[:, c] + usual(others[:, k, c]) for c in (2, NUMBERS))
         allowed = ROUNDING * terms + rounded + SMALLEST
         shares = (tolerance, most, least)
         wrong = disagreeing(found[:, 0], found[:, 1], allowed, *shares, any_reverse=suspect.limits or suspect.nested)
@@ -116,6 +119,22 @@ def noise(derivatives: np.ndarray) -> np.ndarray:
     told = sizes[..., 0] > NOISE * forward
     other = np.where(told, np.minimum(reverse + absolute, most), reverse + np.minimum(absolute, most))
     return forward + other
+
+
+def shaken(derivatives: np.ndarray) -> np.ndarray:
+    """Give by how much roundings change each derivative at most; `derivatives` are as for `noise`."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        changes = np.abs(derivatives[1:] - derivatives[0]).max(axis=0)
+    return np.where(np.isfinite(changes), changes, np.inf)
+
+
+def _steady(found: np.ndarray, suspect: Suspect) -> np.ndarray:
+    """Tell for which samples the two derivatives are what they are, and of a size that both modes reach."""
+    with np.errstate(invalid="ignore"):
+        most = STEADY * np.abs(found[:, 0] - found[:, 1])
+    by_forward, by_reverse = found[:, NUMBERS + 1], found[:, NUMBERS + 2]
+    anything = suspect.limits or suspect.nested  # what reverse mode gives past the bound of a loop
+    return (by_forward <= most) & (anything | (by_reverse <= most)) & (np.abs(found[:, 0]) < LARGEST)
 
 
 def _to_one_side(changes: np.ndarray) -> np.ndarray:
