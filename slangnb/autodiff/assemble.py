@@ -50,7 +50,7 @@ def _reader(prepared: Prepared, g: Given, factor: float) -> Callable[[Ran], Any]
     leaf, held = g.leaf, g.held
     if held.kind == "tensor":
         return itemgetter_of(leaf.id)
-    full = (*held.shape, *leaf.type.shape)
+    full = g.shape
     as_number = held.kind != "numpy" and not full
     rows = [r.id for r in prepared.sums.rows.gradients_of(leaf.id)]
     dtype = SCALARS[leaf.type.scalar]

@@ -67,11 +67,13 @@ def refuse_by_text(function: Function, callee: Callee, transform: str) -> None:
     checked.add(key)
 
 
-def check_values(call: Call, y: Any, transform: str) -> None:
-    """Compare what forward mode gives as the result with the result: once, or at each call where there is ``pow``.
+def check_forward(call: Call, y: Any, transform: str) -> None:
+    """Refuse a call that forward mode gets wrong: looked at once, or at each call where its numbers decide.
 
-    It takes functions that have only a backward derivative of their own as 0, and `lacks_forward_derivative` does not
-    find all of these; and ``pow`` of the negative numbers that a call may have.
+    What it gives as the result is compared with the result. It takes functions that have only a backward derivative of
+    their own as 0, and `lacks_forward_derivative` does not find all of these; and ``pow`` of the negative numbers that
+    a call may have. And where nothing moves, the result must not: which branch is taken decides that, where it assigns
+    to a part of a vector.
 
     Parameters
     ----------
@@ -84,31 +86,43 @@ def check_values(call: Call, y: Any, transform: str) -> None:
     ------
     GradientError
     """
-    key = (call.loaded.name, call.text, call.prelude, str(call.bound.signature))
+    signature = call.bound.signature
+    key = (call.loaded.name, call.text, call.prelude, str(signature))
     if key in call.session.forward_checked:
         return
     texts = call.session.texts_of(call.owner)
-    if any(_OWN.search(text) for text in texts):
-        _compare(call, y, transform, texts)
-    if not any(_POW.search(text) for text in texts):
+    powers, parts = (any(map(pattern.search, texts)) for pattern in (_POW, PART))
+    # Numpy cannot compare structs.
+    if not any(o.type.kind == "struct" for o in outputs_of(signature.returns, signature.parameters)):
+        if any(map(_OWN.search, texts)):
+            _compare(call, y, transform, texts)
+        if parts:
+            _refuse_moving(call, transform)
+    if not (powers or parts):
         call.session.forward_checked.add(key)
 
 
-def check_still(call: Call, transform: str) -> None:
-    """Refuse a call for which forward mode says that the result moves where nothing does.
+def _compare(call: Call, y: Any, transform: str, texts: Sequence[str]) -> None:
+    name = call.bound.signature.name
+    if y is None:
+        prepared = prepare(call, Wish("tangent", stores=True), transform)
+        y = results(prepared, call.run(prepared).outputs)
+    plain = replace(call, tangents={})
+    prepared = prepare(plain, Wish("forward", stores=True), transform)
+    found, right = _numbers(y), _numbers(results(prepared, plain.run(prepared).outputs))
+    if not np.allclose(found, right, 1e-2, 1e-5, equal_nan=True):
+        why, remedy = LACKS
+        if not any(_GIVEN.search(text) for text in texts):
+            why, remedy = POW_OF_NEGATIVE, POW_REMEDY
+        raise GradientError(
+            f"{name}: forward mode gives another result than the function: {why}", function=name, remedy=remedy
+        )
 
-    It is looked at at each call of functions that assign to a part of a vector: which branch is taken decides.
 
-    Raises
-    ------
-    GradientError
-    """
+def _refuse_moving(call: Call, transform: str) -> None:
     signature = call.bound.signature
-    outputs = outputs_of(signature.returns, signature.parameters)
     p = next((p for p in signature.parameters if p.derivable and p.io == "in" and p.type.kind in PLAIN_KINDS), None)
-    if p is None or any(o.type.kind == "struct" for o in outputs):
-        return
-    if not any(PART.search(text) for text in call.session.texts_of(call.owner)):
+    if p is None:
         return
     still = replace(call, tangents={p.name: np.zeros(p.type.shape, SCALARS[p.type.scalar]).tolist()})
     prepared = prepare(still, Wish("tangent", stores=True), transform)
@@ -123,32 +137,7 @@ def check_still(call: Call, transform: str) -> None:
 
 
 def _numbers(results: Any) -> np.ndarray:
+    """Give all numbers of results, of several one after the other."""
     if isinstance(results, dict):
         return np.concatenate([_numbers(one) for one in results.values()])
     return np.ravel(np.asarray(results.to_numpy() if hasattr(results, "to_numpy") else results, np.float64))
-
-
-def _compare(call: Call, y: Any, transform: str, texts: Sequence[str]) -> None:
-    signature = call.bound.signature
-    name = signature.name
-    if any(o.type.kind == "struct" for o in outputs_of(signature.returns, signature.parameters)):
-        return  # numpy cannot compare them
-    if y is None:
-        prepared = prepare(call, Wish("tangent", stores=True), transform)
-        y = results(prepared, call.run(prepared).outputs)
-    plain = replace(call, tangents={})
-    prepared = prepare(plain, Wish("forward", stores=True), transform)
-    if not _same(y, results(prepared, plain.run(prepared).outputs)):
-        why, remedy = LACKS
-        if not any(_GIVEN.search(text) for text in texts):
-            why, remedy = POW_OF_NEGATIVE, POW_REMEDY
-        raise GradientError(
-            f"{name}: forward mode gives another result than the function: {why}", function=name, remedy=remedy
-        )
-
-
-def _same(a: Any, b: Any) -> bool:
-    if isinstance(a, dict):
-        return all(_same(a[key], b[key]) for key in a)
-    a, b = (v.to_numpy() if hasattr(v, "to_numpy") else v for v in (a, b))
-    return np.allclose(np.asarray(a, np.float64), np.asarray(b, np.float64), 1e-2, 1e-5, equal_nan=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from slangnb.autodiff.assemble import Assembler, results
 from slangnb.autodiff.callee import Callee, check_function, check_names, find, warn_of_plain_structs
-from slangnb.autodiff.forward_mode import check_still, check_values, refuse_by_text
+from slangnb.autodiff.forward_mode import check_forward, refuse_by_text
 from slangnb.autodiff.made import Made
 from slangnb.autodiff.naming import as_names, names_first, wrt_text
 from slangnb.autodiff.transforms import make_call, prepare, split_seed
@@ -85,8 +85,7 @@ def jvp(function: Function, primals: Mapping[str, Any], tangents: Mapping[str, A
     prepared = prepare(call, Wish("tangent", stores=True), "jvp")
     ran = call.run(prepared)
     y = results(prepared, ran.outputs)
-    check_values(call, y, "jvp")
-    check_still(call, "jvp")
+    check_forward(call, y, "jvp")
     return y, results(prepared, ran.tangents)
 
 
@@ -228,9 +227,7 @@ def hvp(function: Function, wrt: str | Sequence[str] | None = None) -> Callable[
                 p = next(p for p in callee.bound.signature.parameters if p.name == name)
                 raise GradientError(f"{callee.name}: no gradient for {name!r}: it {p.why_not}")
         audit(make_call(function, callee))
-        forward = make_call(function, callee, tangents=directions)
-        check_values(forward, None, "hvp")
-        check_still(forward, "hvp")
+        check_forward(make_call(function, callee, tangents=directions), None, "hvp")
         call = make_call(function, wrapper)
         with _directions_meant(directions, isinstance(wrt, str)):
             prepared = prepare(call, Wish("reverse", names if names is not None else own), "hvp")

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 #: The device is asked without a pause for so long: a pause would cost more than most kernels take. Software Vulkan
 #: computes on the same cores, so there it is shorter, and none with a single core.
 PATIENCE_SECONDS, PATIENCE_SOFTWARE = 1e-3, 4e-4
+_UNTIL_THEN = "wait until it ends, or restart the notebook's kernel if it never does"
+#: What the stop button leaves behind.
+STOPPED = f"nobody waits for the device any more, and it still runs the kernel; {_UNTIL_THEN}"
 
 
 class Fences:
@@ -107,16 +110,9 @@ def wait_for(progress: Fences, mark: int, software: bool) -> None:
             pause = min(0.01, pause * 1.1)
 
 
-#: What the stop button leaves behind.
-STOPPED = (
-    "nobody waits for the device any more, and it still runs the kernel; wait until it ends, or restart the notebook's "
-    "kernel if it never does"
-)
-
-
 def still_busy() -> BackendError:
     """Say that a kernel still runs whose wait was stopped."""
     return BackendError(
         "the device still runs the kernel that you stopped waiting for",
-        remedy="wait until it ends, or restart the notebook's kernel if it never does",
+        remedy=_UNTIL_THEN,
     )

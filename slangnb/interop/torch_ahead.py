@@ -76,7 +76,8 @@ class Ahead:
         scale = None
         if large and call.device.type != "cpu":
             given = {backward.path_of(out): out.given for out in prepared.gradients}
-            arrays = [_array(given[path]) for path in paths if path is not None]
+            asked = [given[path] for path in paths if path is not None]
+            arrays = [(g.leaf.type.scalar, math.prod(g.shape)) for g in asked]
             if any(count > Scale.MOST for _, count in arrays):
                 return None
             scale = Scale(call.function.session, arrays, SCALARS_OF[call.results[0][2]])
@@ -98,12 +99,6 @@ class Ahead:
         result = torch.empty(shape, dtype=dtype, device=call.device)
         found = self.backward.run(arguments, (), call.factor, (tensors, result), addresses((result,)))
         return result, Given(self, [found])
-
-
-def _array(gradient: Any) -> tuple[str, int]:
-    """Give the type of a gradient's numbers, and how many there are."""
-    t = gradient.leaf.type
-    return t.scalar, math.prod((*gradient.held.shape, *t.shape))
 
 
 def _is_half(call: DeviceCall) -> bool:

@@ -85,14 +85,13 @@ class Backward:
         stored, ways = [], {}
         for out in launch.prepared.gradients:
             g, path = out.given, cls.path_of(out)
-            full = (*g.held.shape, *g.leaf.type.shape)
             dtype = DTYPES[g.leaf.type.scalar]
             if out.by_sum:
                 row = launch.prepared.sums.rows.gradients_of(g.leaf.id)[0]
-                ways[path] = sums_way(launch, row, full, dtype)
+                ways[path] = sums_way(launch, row, g.shape, dtype)
             elif g.held.kind == "array":
                 ways[path] = memory_way(len(stored))
-                stored.append((full, dtype))
+                stored.append((g.shape, dtype))
             else:
                 raise NotFusedError(f"{g.argument!r} is a list")
         totals = [((n,) if n > 1 else (), DTYPES[scalar]) for scalar, n in launch.totals]

@@ -9,6 +9,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from slangnb.compiler.reading.declarations import declarations
+from slangnb.compiler.wording import listed
 from slangnb.runtime.function import Function
 
 #: Names that IPython puts into every notebook.
@@ -88,9 +89,8 @@ def still_there(text: str, names: Mapping[str, Any]) -> str:
     kept = [f"`{name}`" for name in declared if isinstance(names.get(name), Function)]
     if not kept:
         return ""
-    listed = " and ".join(filter(None, (", ".join(kept[:-1]), kept[-1])))
     is_one = "is still the one" if len(kept) == 1 else "are still the ones"
-    return f"note: {listed} {is_one} compiled before"
+    return f"note: {listed(kept)} {is_one} compiled before"
 
 
 def _called(value: Any) -> str:

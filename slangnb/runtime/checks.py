@@ -13,6 +13,7 @@ import numpy as np
 from slangnb.compiler.reflection import TypeInfo, innermost_scalar, plain_name
 from slangnb.errors import CallError
 from slangnb.runtime.binding import Bound, Slot
+from slangnb.runtime.foreign import MASKED
 from slangnb.runtime.tensors import SCALARS, SLANG_NAMES, check_device, check_extent
 
 if TYPE_CHECKING:
@@ -149,6 +150,11 @@ def called(value: Any) -> str:
     return f"a{'n' * (name[0] in 'aeiou')} {name}"
 
 
+def tensor_called(t: slangpy.Tensor) -> str:
+    """Say what a tensor is, with its dimensions and elements."""
+    return f"a {len(t.shape.as_tuple())}-dimensional tensor of {plain_name(t.dtype.full_name)}"
+
+
 def retyped(argument: str, t: TypeInfo) -> str:
     """Say how to make a tensor with elements of the type that a parameter has.
 
@@ -247,12 +253,11 @@ def check_rank(function: str, argument: str, t: TypeInfo, value: slangpy.Tensor,
     ------
     CallError
     """
-    dims, element = len(value.shape.as_tuple()), value.dtype.full_name
-    if t.kind != "tensor" or element != t.element or dims == t.dims or (dims > t.dims and not exactly):
+    dims = len(value.shape.as_tuple())
+    if t.kind != "tensor" or value.dtype.full_name != t.element or dims == t.dims or (dims > t.dims and not exactly):
         return
-    given = f"a {dims}-dimensional tensor of {plain_name(element)}"
     raise CallError(
-        f"{function}: {argument!r} is {given}, but the parameter is {t.name}",
+        f"{function}: {argument!r} is {tensor_called(value)}, but the parameter is {t.name}",
         function=function,
         argument=argument,
         remedy=f"pass a tensor of {t.dims} dimension{'s' * (t.dims != 1)}",
@@ -295,7 +300,7 @@ def _check_numpy(refuse: Any, argument: str, t: TypeInfo, value: np.ndarray, io:
         fault = f"{argument!r} is an array of {given}, but the parameter is {plain_name(t.name)}"
         raise refuse(fault, bool_remedy(argument, t))
     if isinstance(value, np.ma.MaskedArray):
-        raise refuse(f"{argument!r} is a masked array, whose mask would be lost", f"pass {argument}.filled(0)")
+        raise refuse(f"{argument!r} {MASKED}", f"pass {argument}.filled(0)")
     if io != "in" and value.ndim == 0:
         raise refuse(f"{argument!r} is a 0-dimensional array, which cannot be written to", "give it the shape (1,)")
     if given not in SLANG_NAMES and not (given == "bool" and t.scalar in SCALARS):

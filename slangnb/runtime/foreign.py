@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from slangnb.runtime.function import Function
 
 HOME = "slangnb.interop"
+MASKED = "is a masked array, whose mask would be lost"
 
 
 class HostArguments(Protocol):
@@ -117,7 +118,7 @@ def host(value: Any) -> Any:
 def refuse_masked(value: Any, name: str = "the data", fill: str = "pass x.filled(0)") -> None:
     """Refuse numpy's masked arrays: numpy itself drops the mask without a word, and what is hidden counts again."""
     if isinstance(value, np.ma.MaskedArray):
-        raise CallError(f"{name} is a masked array, whose mask would be lost", remedy=fill)
+        raise CallError(f"{name} {MASKED}", remedy=fill)
 
 
 def array(value: Any) -> Any:

@@ -12,7 +12,7 @@ from slangnb.compiler.reflection import FunctionInfo, plain_name
 from slangnb.compiler.source import Source
 from slangnb.errors import CallError, CompileError, Diagnostic, GradientError, SlangNbError
 from slangnb.runtime.binding import Bound
-from slangnb.runtime.checks import called, retyped, what_fits
+from slangnb.runtime.checks import called, retyped, tensor_called, what_fits
 from slangnb.runtime.extents import call_shape, unequal
 from slangnb.runtime.memory import is_exhausted, making_room
 
@@ -162,9 +162,8 @@ def _mismatch(text: str, info: FunctionInfo, bound: Bound | None) -> CallError |
     t, value = slot.parameter.type, slot.value
     given, remedy = called(value), what_fits(t)
     if isinstance(value, spy.Tensor):
-        held = value.dtype.full_name
-        given = f"a {len(value.shape.as_tuple())}-dimensional tensor of {plain_name(held)}"
-        remedy = retyped(argument, t) if held != (t.element or t.scalar) else _signatures(info)
+        given = tensor_called(value)
+        remedy = retyped(argument, t) if value.dtype.full_name != (t.element or t.scalar) else _signatures(info)
     return CallError(
         f"{info.name}: {argument!r} is {given}, but the parameter is {plain_name(t.name)}",
         function=info.name,

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from slangnb.compiler.advice.uniforms import is_uniform
 from slangnb.compiler.reading.calls import Reached, reached
 from slangnb.compiler.reading.declarations import declarations
 from slangnb.compiler.reading.declared import Declaration, everything
+from slangnb.compiler.wording import listed
 from slangnb.errors import CallError
 from slangnb.runtime.binding import EXTRAS
 from slangnb.runtime.saying import warn_once
@@ -19,7 +22,6 @@ if TYPE_CHECKING:
 
 #: Words that stand before a name that is used, not declared.
 _BEFORE_A_USE = frozenset(("return", "else", "case", "no_diff", "in"))
-_FIXED = re.compile(r"\b(?:static|const|constexpr|groupshared|extern)\b")
 _NUMBERS = re.compile(r"(?:bool|half|float|double|u?int)(?:[1-4](?:x[1-4])?)?")
 
 
@@ -32,11 +34,7 @@ def uniforms_in(texts: Iterable[str]) -> dict[str, Declaration]:
     ['a', 'b']
     """
     declared = (d for text in texts for d in declarations(text))
-    return {
-        d.name: d
-        for d in declared
-        if d.kind == "global" and not d.attributes and "::" not in d.name and not _FIXED.search(d.signature)
-    }
+    return {d.name: d for d in declared if is_uniform(d) and not d.attributes and "::" not in d.name}
 
 
 def unset_uniforms(name: str, texts: Sequence[str], given: Iterable[str]) -> list[str]:
@@ -50,14 +48,19 @@ def unset_uniforms(name: str, texts: Sequence[str], given: Iterable[str]) -> lis
     >>> unset_uniforms("f", [text], ()), unset_uniforms("f", [text], ["t"])
     (['t'], [])
     """
+    return list(_unset(name, tuple(texts), frozenset(given)))
+
+
+@lru_cache(64)  # asked at each call of some transforms
+def _unset(name: str, texts: tuple[str, ...], given: frozenset[str]) -> tuple[str, ...]:
     numbers = {key for key, d in uniforms_in(texts).items() if _NUMBERS.fullmatch(d.type) and "=" not in d.signature}
     left = numbers.difference(given)
     if not left:
-        return []
+        return ()
     # In a method, the name of a field means the field.
     left -= {d.name for text in texts for d in everything(declarations(text)) if d.kind == "field"}
     run = reached(name, texts, types=False)
-    return sorted(key for key in left if any(_reads(one, key) for one in run))
+    return tuple(sorted(key for key in left if any(_reads(one, key) for one in run)))
 
 
 def _reads(function: Reached, name: str) -> bool:
@@ -88,10 +91,9 @@ def warn_of_never_set(target: Target, transform: str) -> None:
 def _say(target: Target, found: Sequence[str], remedy: str) -> None:
     if not found:
         return
-    listed = " and ".join(filter(None, (", ".join(found[:-1]), found[-1])))
     said = "is a uniform and was not set: it is" if len(found) == 1 else "are uniforms and were not set: they are"
-    key = f"unset {listed} {remedy.partition(' ')[0]}"
-    warn_once(target, f"{target.info.name}: {listed} {said} 0; {remedy}", key=key, kind=UserWarning)
+    key = f"unset {listed(found)} {remedy.partition(' ')[0]}"
+    warn_once(target, f"{target.info.name}: {listed(found)} {said} 0; {remedy}", key=key, kind=UserWarning)
 
 
 def check_no_uniforms(target: Target, kwargs: Mapping[str, Any]) -> None:

@@ -9,11 +9,27 @@ from slangnb.compiler.finding import Advice
 from slangnb.compiler.reading.declarations import declarations
 from slangnb.compiler.reading.declared import Declaration
 from slangnb.compiler.reading.tokens import Tokens
+from slangnb.compiler.wording import listed
 
-#: Slang itself refuses the others, or they are no uniforms.
-_OTHERS = frozenset(("static", "const", "constexpr", "uniform", "groupshared", "extern"))
+#: Globals with one of these words are no uniforms.
+_OTHERS = frozenset(("static", "const", "constexpr", "groupshared", "extern"))
 _FRONT = re.compile(r"(?:(?:public|internal|private|export)\s+)*")
 _NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?=[fFhHlLuU]?$)")
+
+
+def is_uniform(one: Declaration) -> bool:
+    """Tell whether a declaration is that of a global uniform.
+
+    Examples
+    --------
+    >>> [is_uniform(d) for d in declarations("uniform float a; float3 b; static float c; const int d; void f() {}")]
+    [True, True, False, False, False]
+    """
+    return one.kind == "global" and _OTHERS.isdisjoint(_words(one))
+
+
+def _words(one: Declaration) -> list[str]:
+    return re.split(r"\W+", one.signature.partition("=")[0])
 
 
 def ignored_values(tokens: Tokens, declared: Sequence[Declaration]) -> Iterator[Advice]:
@@ -34,7 +50,7 @@ def ignored_values(tokens: Tokens, declared: Sequence[Declaration]) -> Iterator[
     ['write `public static const float K = 3.0f;`']
     """
     for one in declared:
-        if one.kind != "global" or _OTHERS & set(re.split(r"\W+", one.signature.partition("=")[0])):
+        if not is_uniform(one) or "uniform" in _words(one):  # an initial value of these Slang itself refuses
             continue
         name = one.name.rpartition("::")[2]
         first, last = one.span
@@ -76,10 +92,9 @@ def constant_buffers(tokens: Tokens, _: Sequence[Declaration] = ()) -> Iterator[
         inside = tokens.words(opening + 1, min(tokens.partner[opening], len(tokens.items)))
         fields = [d.name for d in declarations(inside)]
         if fields:
-            listed = " and ".join(filter(None, (", ".join(fields[:-1]), fields[-1])))
             values = ", ".join(f"{field!r}: ..." for field in fields)
             message = f"what is in {name} is uniform: it is 0 until f.set({{{name!r}: {{{values}}}}})."
             if token.text == "tbuffer":
                 message = "functions that read a tbuffer may crash the compiler when they are called."
-            better = f"make {listed} {'parameters' if len(fields) > 1 else 'a parameter'} of the function"
+            better = f"make {listed(fields)} {'parameters' if len(fields) > 1 else 'a parameter'} of the function"
             yield Advice.at(tokens.items[k + 1], message, better)

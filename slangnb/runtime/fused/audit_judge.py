@@ -109,10 +109,7 @@ def noise(derivatives: np.ndarray) -> np.ndarray:
     >>> noise(np.array([as_it_is, *[moved] * 8])).tolist()
     [[0.72]]
     """
-    with np.errstate(invalid="ignore", over="ignore"):
-        changes = np.abs(derivatives[1:] - derivatives[0])
-        sizes = np.abs(derivatives[0])
-    changes, sizes = (np.where(np.isfinite(n), n, 0.0) for n in (changes, sizes))
+    changes, sizes = (np.where(np.isfinite(n), n, 0.0) for n in (_changes(derivatives), np.abs(derivatives[0])))
     own, absolute = NOISE * _to_one_side(changes[:4]), NOISE * _to_one_side(changes[4:]).sum(axis=-1)
     forward, reverse = own[..., 0], own[..., 1]
     most = MOST_NOISE * sizes.sum(axis=-1)
@@ -123,9 +120,13 @@ def noise(derivatives: np.ndarray) -> np.ndarray:
 
 def shaken(derivatives: np.ndarray) -> np.ndarray:
     """Give by how much roundings change each derivative at most; `derivatives` are as for `noise`."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        changes = np.abs(derivatives[1:] - derivatives[0]).max(axis=0)
+    changes = _changes(derivatives).max(axis=0)
     return np.where(np.isfinite(changes), changes, np.inf)
+
+
+def _changes(derivatives: np.ndarray) -> np.ndarray:
+    with np.errstate(invalid="ignore", over="ignore"):
+        return np.abs(derivatives[1:] - derivatives[0])
 
 
 def _steady(found: np.ndarray, suspect: Suspect) -> np.ndarray:

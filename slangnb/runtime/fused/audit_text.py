@@ -96,7 +96,7 @@ def audit_text(call: str, modules: Sequence[str], prelude: str, signature: Signa
             lines += [f"sn_u_{o.mark}{c} = {s}(1.0);" for c, s in derivative_components(o.type)]
     called = (call, parameters, outputs, {p.name: f"sn_v_{p.name}" for p in parameters})
     lines += [*plain_call(*called), *reverse_call(*called), *forward_call(*called, {}, "sn_z_")]
-    lines.append(f"float sn_still = {' + '.join(f'abs({rise})' for rise in _rises(outputs, 'sn_z_'))};")
+    lines.append(f"float sn_still = {' + '.join(f'abs({rise})' for rise in _rises(_reals(outputs), 'sn_z_'))};")
     asked = asked_of(signature)
     for k, p in enumerate(asked):
         lines += ["{", *("    " + line for line in _forward(called, p, k, len(asked))), "}"]
@@ -132,24 +132,28 @@ def _loads(parameters: Sequence[Parameter]) -> list[str]:
     return lines
 
 
-def _rises(outputs: Sequence[Output], prefix: str) -> list[str]:
-    """List by how much each number of the results rises, as a forward call says."""
-    return [f"float({prefix}{o.mark}.d{c})" for o in outputs if o.derivable for c, _ in derivative_components(o.type)]
+def _reals(outputs: Sequence[Output]) -> list[tuple[str, str]]:
+    """List the numbers of the results that have derivatives: the output's mark, and the index expression."""
+    return [(o.mark, c) for o in outputs if o.derivable for c, _ in derivative_components(o.type)]
+
+
+def _rises(reals: Sequence[tuple[str, str]], prefix: str) -> list[str]:
+    """List by how much each of them rises, as a forward call says."""
+    return [f"float({prefix}{mark}.d{c})" for mark, c in reals]
 
 
 def _forward(called: _Call, moved: Parameter, k: int, asked: int) -> list[str]:
     """Move one argument; compare how far the results rise with what its gradient says."""
-    outputs, parts = called[2], derivative_components(moved.type)
+    reals, parts = _reals(called[2]), derivative_components(moved.type)
     weights = [f"{1.0 + 0.25 * j}" for j in range(len(parts))]
     lines = [f"{declare_derivative(moved.type, 'sn_t')};"]
     lines += [f"sn_t{c} = {s}({w});" for (c, s), w in zip(parts, weights, strict=True)]
     lines += forward_call(*called, {moved.name: "sn_t"}, "sn_q_")
-    rises = _rises(outputs, "sn_q_")
+    rises = _rises(reals, "sn_q_")
     says = [f"float(sn_p_{moved.name}.d{c}) * {w}" for (c, _), w in zip(parts, weights, strict=True)]
     # For a value that is changed in place, the pair of reverse mode holds the gradient of what it was before.
     at = f"(sn_i * {asked} + {k}) * {NUMBERS}"
     sizes = [f"abs({term})" for term in (*rises, *says)]
-    reals = [(o.mark, c) for o in outputs if o.derivable for c, _ in derivative_components(o.type)]
     plain, primal = [f"float(sn_o_{mark}{c})" for mark, c in reals], [f"float(sn_q_{mark}.p{c})" for mark, c in reals]
     found = (rises, says, sizes, plain, primal, ["sn_still"])
     return [*lines, *(f"sn_found[{at} + {j}] = {' + '.join(terms)};" for j, terms in enumerate(found))]

@@ -12,7 +12,7 @@ import numpy as np
 from slangnb.compiler.reflection import PLAIN_KINDS, REAL, Parameter, TypeInfo, declare, plain_name
 from slangnb.errors import CallError, GradientError
 from slangnb.runtime.binding import Bound, Slot
-from slangnb.runtime.checks import check_rank, check_value, retyped
+from slangnb.runtime.checks import check_rank, check_value, retyped, tensor_called
 from slangnb.runtime.fused.access import broadcast_shape, broadcasts, check_shared, numbered, with_access
 from slangnb.runtime.fused.given import Gathered, Given, GivenTensor
 from slangnb.runtime.fused.job import Argument, Leaf, Output, outputs_of
@@ -200,8 +200,7 @@ def _tangents(function: str, p: Parameter, value: Any, primals: list[Given], dev
         own = shapes.get(g.leaf.suffix, shapes.get("", ()))
         if not broadcasts(g.held.shape, own):
             raise CallError(
-                f"{function}: the tangent of {p.name!r} has shape {(*g.held.shape, *g.leaf.type.shape)}, the argument "
-                f"{(*own, *g.leaf.type.shape)}",
+                f"{function}: the tangent of {p.name!r} has shape {g.shape}, the argument {(*own, *g.leaf.type.shape)}",
                 function=function,
                 argument=p.name,
             )
@@ -229,8 +228,7 @@ def _tensor(
     check_rank(function, p.name, t, value, exactly=True)
     if value.dtype.full_name != t.element:
         raise CallError(
-            f"{function}: {p.name!r} is a {len(value.shape.as_tuple())}-dimensional tensor of "
-            f"{plain_name(value.dtype.full_name)}, but the parameter is {t.name}",
+            f"{function}: {p.name!r} is {tensor_called(value)}, but the parameter is {t.name}",
             function=function,
             argument=p.name,
             remedy=retyped(p.name, t),
@@ -277,8 +275,7 @@ def _seeds(function: str, o: Output, value: Any, shape: tuple[int, ...], device:
     for g in found:
         if not broadcasts(g.held.shape, shape):
             raise CallError(
-                f"{function}: the seed has shape {(*g.held.shape, *g.leaf.type.shape)}, the result "
-                f"{(*shape, *g.leaf.type.shape)}",
+                f"{function}: the seed has shape {g.shape}, the result {(*shape, *g.leaf.type.shape)}",
                 function=function,
                 argument="seed",
             )

@@ -23,6 +23,11 @@ class Given:
     argument: str = ""
     role: str = "value"
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """That of the value, with the dimensions of its type, and so that of its gradient."""
+        return *self.held.shape, *self.leaf.type.shape
+
 
 @dataclass(frozen=True, slots=True)
 class GivenTensor:

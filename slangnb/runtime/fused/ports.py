@@ -211,7 +211,7 @@ class HostGradient:
         self.given = g
         self._to = AddressedGradient(session, g, shape, main)
         self.by_sum = self._to.by_sum
-        self._shape = (*g.held.shape, *g.leaf.type.shape)
+        self._shape = g.shape
         self._dtype = SCALARS[g.leaf.type.scalar]
         #: Nothing must be zero before the launch, and no buffer be read after it.
         self.cleared = self.own = None
